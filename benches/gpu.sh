@@ -18,6 +18,10 @@ ours w1 --steps 300
 ours w3 --steps 60
 ours w3 --batch 64 --steps 20
 ours w4 --steps 30
+for size in w3 "w3 --batch 64" w4; do
+    # shellcheck disable=SC2086 # a size is several words
+    ours $size --steps 30 --matmul f16
+done
 if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
     timeout 150 python3 benches/peers/torch_gpu.py
 else

@@ -1,7 +1,9 @@
 //! A GPU that a driver of this machine offers.
 
 use crate::error::{GpuError, Result};
-use crate::ops::Units;
+use crate::ops::units;
+use crate::plan::Units;
+use crate::trusted;
 use pollster::block_on;
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,14 +66,7 @@ fn units_of(adapter: &wgpu::Adapter, info: &wgpu::AdapterInfo) -> Option<Units> 
     };
     let edge = [16, 8].into_iter().find(|&edge| multiplies(edge))?;
     let units = Units { edge: edge as usize, subgroup: info.subgroup_max_size as usize };
-    (adapter.features().contains(WITH_UNITS) && units.have_kernels()).then_some(units)
-}
-
-#[allow(unsafe_code)]
-fn experimental() -> wgpu::ExperimentalFeatures {
-    // SAFETY: a kernel's products alone depend on it, each of which is tried against a plain loop in the tests, and a run's
-    // first loss against the processor's.
-    unsafe { wgpu::ExperimentalFeatures::enabled() }
+    (adapter.features().contains(WITH_UNITS) && units::tiles(units).is_some()).then_some(units)
 }
 
 impl Gpu {
@@ -128,7 +123,8 @@ impl Gpu {
         let units = with_units.then(|| units_of(&adapter, &info)).flatten();
         let mut desc = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
         if units.is_some() {
-            (desc.required_features, desc.experimental_features) = (WITH_UNITS, experimental());
+            (desc.required_features, desc.experimental_features) =
+                (WITH_UNITS, trusted::experimental());
         }
         let (device, queue) = block_on(adapter.request_device(&desc)).map_err(|e| said(&e))?;
         let (name, failed) = (name_of(&info).into(), Arc::new(Mutex::new(None)));

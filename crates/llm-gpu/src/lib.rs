@@ -18,6 +18,7 @@
 //! | `planned` | a step that is made and not yet on a device |
 //! | `words` | what the host says before each part |
 //! | `scoring` | what a measurement is, as data |
+//! | `trusted` | what wgpu calls unsafe: `trusted.rs` alone has unsafe code |
 //! | `device` | an adapter that was opened |
 //! | `loaded` | buffers and kernels of a plan there |
 //! | `queue` | to write, run and read |
@@ -31,7 +32,7 @@
 //! Every number has one writer and every sum a fixed order, without atomics: an adapter makes the
 //! same bits on every run. Two adapters do not, and neither of them those of the processor.
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::print_stdout))]
 
 mod error;
 
@@ -56,6 +57,9 @@ mod words;
 mod scoring;
 
 #[cfg(feature = "native")]
+mod trusted;
+
+#[cfg(feature = "native")]
 mod device;
 
 #[cfg(feature = "native")]
@@ -77,8 +81,7 @@ mod work;
 pub use device::Gpu;
 pub use error::GpuError;
 pub use maker::Rooms;
-pub use ops::Units;
-pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Use};
+pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Units, Use};
 pub use planned::{Planned, listed};
 pub use scoring::Scoring;
 #[cfg(feature = "native")]

@@ -3,6 +3,7 @@
 use crate::device::{Gpu, in_a_line, said};
 use crate::error::{GpuError, Result};
 use crate::plan::{Buffers, Kernel, Plan, Room, Use};
+use crate::trusted;
 use llm_core::base::bytes;
 use llm_core::message;
 use pollster::block_on;
@@ -134,18 +135,12 @@ impl Gpu {
         Loaded { calls, rooms }
     }
 
-    /// Its bindings are those that the entry uses: layouts follow from the text. Without the checks that wgpu would
-    /// write into each loop, which keep a driver from unrolling them.
-    #[allow(unsafe_code)]
+    /// Its bindings are those that the entry uses: layouts follow from the text.
     fn compile(&self, kernel: Kernel) -> wgpu::ComputePipeline {
         let source = wgpu::ShaderSource::Wgsl(kernel.text.concat().into());
         let label = Some(kernel.entry);
         let desc = wgpu::ShaderModuleDescriptor { label, source };
-        let checks = wgpu::ShaderRuntimeChecks::unchecked();
-        // SAFETY: the text is one of this crate's. Its loops count up to a bound, it divides by sizes that are not 0, and
-        // its indices are below what the list that binds the rooms has made room for; where a system checks those
-        // itself, it still does.
-        let module = unsafe { self.device.create_shader_module_trusted(desc, checks) };
+        let module = trusted::module(&self.device, desc);
         self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
             layout: None,

@@ -2,8 +2,7 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
-use crate::ops::Units;
-use crate::plan::{Call, Kernel, Plan, Room, Use, elements};
+use crate::plan::{Call, Kernel, Plan, Room, Units, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
 use llm_core::message;

@@ -12,6 +12,15 @@ pub struct Kernel {
     pub text: &'static [&'static str],
 }
 
+/// Matrix units of a device: they multiply edge × edge numbers in f16 at a time, and add in f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    /// Rows and columns of all three matrices.
+    pub edge: usize,
+    /// The most threads that work on one together.
+    pub subgroup: usize,
+}
+
 /// Room for numbers of 32 bits, by its place in [`Plan::rooms`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Room(pub(crate) usize);

@@ -3,8 +3,7 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Rooms};
-use crate::ops::Units;
-use crate::plan::{Buffers, Plan};
+use crate::plan::{Buffers, Plan, Units};
 use crate::rule::Rule;
 use crate::walk::plan;
 use llm_core::buffer::Buffer;

@@ -49,7 +49,7 @@ impl Gpu {
         self.queue.submit([self.encode(loaded, plan, parts, None)]);
     }
 
-    /// A buffer into which so many numbers of a room can be copied out.
+    /// A buffer into which the first numbers of a room can be copied out.
     pub(crate) fn outbox(&self, numbers: usize) -> wgpu::Buffer {
         self.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,

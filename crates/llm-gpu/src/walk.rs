@@ -3,8 +3,8 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Maker, Rooms};
-use crate::ops::{self, Units};
-use crate::plan::{Call, Part, Plan};
+use crate::ops;
+use crate::plan::{Call, Part, Plan, Units};
 use crate::rule::Rule;
 use crate::update;
 use llm_core::listing::Listed;

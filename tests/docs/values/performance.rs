@@ -32,6 +32,7 @@ pub fn add(values: &mut Values) {
         ("precision.seeds", "amx/seeds"),
         ("precision.seeds_steps", "amx/seeds_steps"),
         ("precision.facts", "amx/facts"),
+        ("precision.f16_seeds", "f16/seeds"),
         ("perf.intel", "intel/steps"),
         ("perf.today", "today/steps"),
         ("perf.shared_keys", "today/shared_keys"),

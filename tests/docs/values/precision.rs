@@ -3,6 +3,7 @@
 use super::performance::{flatten, measured};
 use super::{Values, list, wide};
 use llm_core::kernels::gemm::bf16::number::{GROUP, round, widen};
+use llm_core::kernels::gemm::{Execution, Precision, Threads, gemm, matrix, matrix_mut};
 use llm_core::kernels::small::block::{Rounded, WIDTH};
 use llm_core::kernels::small::{SmallKind, SmallMatrix, Stored, add_product};
 
@@ -42,6 +43,16 @@ pub fn add(values: &mut Values) {
     values.insert("precision.rounding", rows.into_iter().flat_map(between).collect());
     values.insert("precision.worst", list![100.0 / 256.0]);
     values.insert("precision.sum", list![256, 1, 256]);
+    let [f16, bf16] = [Precision::F16, Precision::Bf16].map(|kind| kind.bits() as f64);
+    values.insert("precision.f16", vec![f16, bf16]);
+    let rounded = |x: f32| {
+        let (mut c, work) = ([0.0], Execution { threads: Threads::One, precision: Precision::F16 });
+        gemm(1.0, matrix(&[x], 1, 1), matrix(&[1.0], 1, 1), 0.0, matrix_mut(&mut c, 1, 1), work);
+        c[0]
+    };
+    let least = (0..99).take_while(|&e| rounded(2f32.powi(-e)) > 0.0).last().unwrap();
+    let most = (0..70_000).rev().map(|n| n as f32).find(|&n| rounded(n) == n).unwrap();
+    values.insert("precision.f16_range", vec![2.0, f64::from(-least), 0.0, f64::from(most)]);
     // The first number is the name of a processor's generation.
     values.insert("precision.orders", list![4, 2 * GROUP as u32]);
     assert_eq!(nearest(257.0), 256.0);

@@ -13,7 +13,7 @@ use llm_core::message;
 /// The most that chunks of a weight's gradient may take, in numbers.
 const SCRATCH: usize = 1 << 24;
 
-/// Rows, inputs, outputs; whether W is stored `[out, in]`; in f16, what a gradient of so many rows is multiplied by.
+/// Rows, inputs, outputs; whether W is stored `[out, in]`; in f16, what a gradient of its rows is multiplied by.
 fn sizes_of(made: &Listed) -> Result<([usize; 3], bool, Option<f32>)> {
     let ([rows, i], [_, o]) = (rows_of(made.inputs[0].shape()), rows_of(&made.shape));
     let bits = whole(made, "bits")?;

@@ -1,11 +1,10 @@
 //! Products of matrices that lie anywhere in a room, many at once.
 
+use super::common::Tiles;
 use super::units;
 use crate::maker::Maker;
 use crate::plan::{Kernel, Room};
 
-/// Edge of a tile of C, and its kernels: for operands that begin anywhere, and for those that are read four numbers
-/// at a time.
 macro_rules! tiles {
     ($($tile:literal: $side:literal, $q:literal, $depth:literal;)+) => {
         [$(($tile, [tiles!(@ $side, $q, $depth, "by_one.wgsl"), tiles!(@ $side, $q, $depth, "by_four.wgsl")])),+]
@@ -22,9 +21,6 @@ macro_rules! tiles {
         }
     };
 }
-
-/// That, from the largest tile to the smallest.
-pub(super) type Tiles = [(usize, [Kernel; 2])];
 
 const TILES: &Tiles = &tiles! {
     128: 16, 2, 8;

@@ -16,11 +16,10 @@ mod norm;
 mod parts;
 mod rotary;
 mod sums;
-mod units;
+pub(crate) mod units;
 
 pub(crate) use cross_entropy::score;
 pub(crate) use sums::{clip, norm, sum};
-pub use units::Units;
 
 use crate::error::{GpuError, Result};
 use crate::maker::{Batches, Made, Maker};

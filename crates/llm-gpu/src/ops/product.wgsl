@@ -27,8 +27,8 @@ fn bounds(row_0: u32, rows: u32, z: u32) -> vec2<u32> {
     return vec2(first, end);
 }
 
-// How many of four numbers from `at` on are there, where any are.
-fn left(any: bool, at: u32, end: u32) -> u32 { return select(0u, min(end - at, 4u), any && at < end); }
+// How many of four numbers from `at` on are there, in a line that is in the matrix.
+fn left(is_in: bool, at: u32, end: u32) -> u32 { return select(0u, min(end - at, 4u), is_in && at < end); }
 
 fn rounded(v: vec4<f32>) -> vec4<f32> {
     if p.half == 1u { return quantizeToF16(v); }

@@ -1,16 +1,7 @@
 //! Products by a device's matrix units.
 
-use super::matmul::Tiles;
-use crate::plan::Kernel;
-
-/// Matrix units of a device: edge × edge numbers of f16 at a time, summed in f32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Units {
-    /// Rows and columns of all three matrices.
-    pub edge: usize,
-    /// The most threads that work on one together.
-    pub subgroup: usize,
-}
+use super::common::Tiles;
+use crate::plan::{Kernel, Units};
 
 macro_rules! text {
     ($edge:literal, $n:literal, $depth:literal, $subgroup:literal, $reads:literal) => {
@@ -73,15 +64,33 @@ const TEXTS: &[(Units, &Tiles)] = texts! {
     8, 64: 64 = 4, 32;
 };
 
-impl Units {
-    /// Whether there are kernels for them.
-    #[cfg(feature = "native")]
-    pub(crate) fn have_kernels(self) -> bool {
-        tiles(self).is_some()
-    }
+/// The kernels for such units.
+pub(crate) fn tiles(units: Units) -> Option<&'static Tiles> {
+    TEXTS.iter().find(|(of, _)| *of == units).map(|(_, tiles)| *tiles)
 }
 
-/// The kernels for such units.
-pub(super) fn tiles(units: Units) -> Option<&'static Tiles> {
-    TEXTS.iter().find(|(of, _)| *of == units).map(|(_, tiles)| *tiles)
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::TEXTS;
+    use crate::device::Gpu;
+
+    /// A device has units of one size, and runs their kernels in the tests of products; what wgpu says of the
+    /// other texts is heard here.
+    #[test]
+    fn every_text_is_taken() {
+        let Ok(gpu) = Gpu::open_with_units(None) else { return };
+        if gpu.units().is_none() {
+            return println!("skipped: {} has no matrix units", gpu.name());
+        }
+        for (units, kernel) in TEXTS.iter().flat_map(|(units, tiles)| {
+            tiles.iter().flat_map(|(_, kernels)| kernels).map(move |kernel| (units, kernel))
+        }) {
+            let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
+            let source = wgpu::ShaderSource::Wgsl(kernel.text.concat().into());
+            let desc = wgpu::ShaderModuleDescriptor { label: None, source };
+            drop(gpu.device.create_shader_module(desc));
+            let said = pollster::block_on(scope.pop());
+            assert!(said.is_none(), "{units:?}: {said:?}");
+        }
+    }
 }

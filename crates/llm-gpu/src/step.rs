@@ -53,7 +53,7 @@ pub struct Step {
     pub(crate) gpu: Gpu,
     pub(crate) loaded: Loaded,
     planned: Planned,
-    /// Into which loss and norm are copied behind the last micro-batch.
+    /// Into which loss and norm are copied behind each micro-batch.
     report: wgpu::Buffer,
     /// Passes that are encoded already.
     ahead: [Option<wgpu::CommandBuffer>; 3],
@@ -115,7 +115,7 @@ impl Step {
     }
 
     fn encoded(&self, pass: usize) -> wgpu::CommandBuffer {
-        let report = (pass == LAST).then_some((self.planned.rooms.report, &self.report));
+        let report = (pass != UPDATE).then_some((self.planned.rooms.report, &self.report));
         self.gpu.encode(&self.loaded, &self.planned.plan, PASSES[pass], report)
     }
 

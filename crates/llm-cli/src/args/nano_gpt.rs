@@ -54,6 +54,7 @@ const ROWS: [&[Row]; 2] = [
         COMPILE,
         ("decay-lr", IsNot(YES), Instead("use --schedule constant")),
         ("dtype", Is(&["bfloat16"]), Instead("use --matmul bf16, with which products take bf16; all else is float32")),
+        ("dtype", Is(&["float16"]), Instead("use --matmul f16, with which products take f16; all else is float32")),
         ("dtype", IsNot(&["float32"]), Instead("numbers are float32 here; leave it out")),
         ("eval-iters", IsNot(&[]), Note("every measurement takes the same windows, at most 65,536 tokens of them")),
         ("eval-only", Is(YES), Instead("use eval --load RUN --data FILE")),

@@ -133,7 +133,8 @@ fn what_is_not_so_here_is_answered() {
     let sandbox = sandbox();
     for (flag, answer) in [
         ("--device=cuda", "feature gpu"),
-        ("--dtype=bfloat16", "--matmul"),
+        ("--dtype=bfloat16", "--matmul bf16"),
+        ("--dtype=float16", "--matmul f16"),
         ("--init_from=resume", "--load RUN"),
         ("--init_from=gpt2-xl", "import hf"),
         ("--eval_only=True", "eval --load"),

@@ -7,47 +7,56 @@ use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::Listed;
 
-/// A text for each width of a head, since a thread has a head of that width in its registers. Two tiles
-/// have 2,048 numbers, half of what every device has for a workgroup.
+/// A text for each width of a head, since threads have a part of a head in their registers, and how many share one:
+/// with one thread for 64 numbers AMD's compiler put 150 registers of 406 into memory on the way back, with one for 128
+/// 806. Now it puts none there.
+/// Tiles and what is exchanged of a row take 16 KiB at most, which every device has for a workgroup.
 macro_rules! texts {
-    ($($d:literal: $d4:literal, $tile:literal;)+) => {
-        [$(($d, &[
-            concat!("const D4: u32 = ", $d4, "u; const TILE: u32 = ", $tile, "u;\n"),
+    ($($d:literal: $d4:literal, $s:literal, $tile:literal;)+) => {
+        [$(($d, $s, &[
+            concat!("const D4: u32 = ", $d4, "u; const S: u32 = ", $s, "u; const TILE: u32 = ", $tile, "u;\n"),
             include_str!("flash.wgsl"),
         ])),+]
     };
 }
 
-const TEXTS: [(usize, &[&str]); 9] = texts! {
-    8: 2, 64;
-    16: 4, 64;
-    24: 6, 32;
-    32: 8, 32;
-    48: 12, 16;
-    64: 16, 16;
-    80: 20, 12;
-    96: 24, 10;
-    128: 32, 8;
+const TEXTS: [(usize, usize, &[&str]); 9] = texts! {
+    8: 2, 1, 64;
+    16: 4, 1, 64;
+    24: 6, 1, 32;
+    32: 8, 1, 32;
+    48: 12, 2, 16;
+    64: 16, 2, 12;
+    80: 20, 4, 12;
+    96: 24, 4, 12;
+    128: 32, 4, 10;
 };
 
+/// A text, and how many rows a workgroup has.
+#[derive(Clone, Copy)]
+pub(super) struct Text {
+    text: &'static [&'static str],
+    rows: usize,
+}
+
 /// The text for these heads, if there is one and none of their weights are dropped.
-pub(super) fn text(made: &Listed, heads: &Heads) -> Option<&'static [&'static str]> {
-    let of_width = TEXTS.iter().find(|(d, _)| *d == heads.d && made.fact("masks").is_none());
-    of_width.map(|(_, text)| *text)
+pub(super) fn text(made: &Listed, heads: &Heads) -> Option<Text> {
+    let of_width = TEXTS.iter().find(|(d, _, _)| *d == heads.d && made.fact("masks").is_none());
+    of_width.map(|(_, share, text)| Text { text, rows: 64 / share })
 }
 
 fn call(
     maker: &mut Maker<'_>,
     heads: &Heads,
     entry: &'static str,
-    text: &'static [&'static str],
+    Text { text, rows }: Text,
     rooms: &[Room],
     each: usize,
 ) {
     let Heads { b, t, h, g, window, scale, .. } = *heads;
     let sizes = [t, window, h, g].map(|n| n as u32);
     let sizes = [&sizes[..], &[scale.to_bits()]].concat();
-    let grid = [t.div_ceil(64) as u32, (b * each) as u32, 1];
+    let grid = [t.div_ceil(rows) as u32, (b * each) as u32, 1];
     maker.call(Kernel { entry, text }, &sizes, rooms, grid);
 }
 
@@ -56,7 +65,7 @@ pub(super) fn forward(
     maker: &mut Maker<'_>,
     made: &Listed,
     heads: &Heads,
-    text: &'static [&'static str],
+    text: Text,
     qkv: Room,
 ) -> Made {
     let y = maker.room(made.shape.iter().product());
@@ -70,7 +79,7 @@ pub(super) fn backward(
     m: &mut Maker<'_>,
     made: &Listed,
     heads: &Heads,
-    text: &'static [&'static str],
+    text: Text,
     [qkv, dy]: [Room; 2],
     [y, lse]: [Room; 2],
 ) {

@@ -1,11 +1,14 @@
 // y_i = Σ_j P_ij·v_j over the keys j that query i sees, P_ij = e^(s_ij − lse_i), s_ij = scale·q_i·k_j,
 // lse_i = ln Σ_j e^s_ij. With δ_i = dy_i·y_i and dS_ij = P_ij·(dy_i·v_j − δ_i):
 // dq_i = scale·Σ_j dS_ij·k_j,  dk_j = scale·Σ_i dS_ij·q_i,  dv_j = Σ_i P_ij·dy_i.
-// A thread for a query, or for a key on the way back; tiles of the others pass by. Nothing of [T, T] is stored, and every
-// sum has one writer, in rising order. In front of this text stand D4, a quarter of a head's width, and TILE.
+// S threads for a query, or for a key on the way back, each with a part of its row, so that no thread has more than registers hold;
+// tiles of the others pass by. Nothing of [T, T] is stored, and every sum has one writer, in rising order. In front of this text
+// stand D4, a quarter of a head's width, S and TILE.
 // Reference: Dao et al., "FlashAttention".
 struct Sizes { t: u32, window: u32, heads: u32, groups: u32, scale: f32 }
 const THREADS: u32 = 64u;
+const ROWS: u32 = THREADS / S; // of a workgroup
+const E: u32 = D4 / S; // of a row, in fours
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> qkv: array<vec4<f32>>; // [B, T, (H + 2G)·D]
 @group(0) @binding(2) var<storage, read_write> y: array<vec4<f32>>; // [B, T, H·D]
@@ -20,6 +23,8 @@ const THREADS: u32 = 64u;
 var<workgroup> left: array<vec4<f32>, TILE * D4>; // keys, or queries
 var<workgroup> right: array<vec4<f32>, TILE * D4>; // values, or dy
 var<workgroup> of_row: array<vec2<f32>, TILE>; // lse and δ of a query
+// What each thread has of its row's products with a tile's; with one thread for a row none is needed.
+var<workgroup> parts: array<vec2<f32>, (min(S - 1u, 1u) * TILE + 1u) * THREADS>;
 
 fn sees(i: u32, j: u32) -> bool { return j <= i && j + p.window > i; }
 fn width() -> u32 { return (p.heads + 2u * p.groups) * D4; }
@@ -27,16 +32,43 @@ fn width() -> u32 { return (p.heads + 2u * p.groups) * D4; }
 fn at_of(b: u32, i: u32, part: u32) -> u32 { return (b * p.t + i) * width() + part * D4; }
 fn y_at(b: u32, i: u32, h: u32) -> u32 { return ((b * p.t + i) * p.heads + h) * D4; }
 
-fn with_left(x: ptr<function, array<vec4<f32>, D4>>, row: u32) -> f32 {
+fn with_left(x: ptr<function, array<vec4<f32>, E>>, row: u32, part: u32) -> f32 {
     var s = vec4(0.0);
-    for (var c = 0u; c < D4; c++) { s = fma((*x)[c], left[row * D4 + c], s); }
+    for (var c = 0u; c < E; c++) { s = fma((*x)[c], left[row * D4 + part * E + c], s); }
     return (s.x + s.y) + (s.z + s.w);
 }
 
-fn with_right(x: ptr<function, array<vec4<f32>, D4>>, row: u32) -> f32 {
+fn with_right(x: ptr<function, array<vec4<f32>, E>>, row: u32, part: u32) -> f32 {
     var s = vec4(0.0);
-    for (var c = 0u; c < D4; c++) { s = fma((*x)[c], right[row * D4 + c], s); }
+    for (var c = 0u; c < E; c++) { s = fma((*x)[c], right[row * D4 + part * E + c], s); }
     return (s.x + s.y) + (s.z + s.w);
+}
+
+// A sum over the threads that have a row, in their order.
+fn whole(row: u32, t: u32) -> vec2<f32> {
+    var s = parts[row * THREADS + t / S * S];
+    for (var n = 1u; n < S; n++) { s += parts[row * THREADS + t / S * S + n]; }
+    return s;
+}
+
+// Products of a thread's part of two rows with all of a tile: what `product` and `products` are made of.
+fn give_products(x: ptr<function, array<vec4<f32>, E>>, z: ptr<function, array<vec4<f32>, E>>, t: u32) {
+    if S == 1u { return; }
+    for (var r = 0u; r < TILE; r++) { parts[r * THREADS + t] = vec2(with_left(x, r, t % S), with_right(z, r, t % S)); }
+    workgroupBarrier();
+}
+fn give_product(x: ptr<function, array<vec4<f32>, E>>, t: u32) {
+    if S == 1u { return; }
+    for (var r = 0u; r < TILE; r++) { parts[r * THREADS + t] = vec2(with_left(x, r, t % S), 0.0); }
+    workgroupBarrier();
+}
+fn products(x: ptr<function, array<vec4<f32>, E>>, z: ptr<function, array<vec4<f32>, E>>, r: u32, t: u32) -> vec2<f32> {
+    if S == 1u { return vec2(with_left(x, r, 0u), with_right(z, r, 0u)); }
+    return whole(r, t);
+}
+fn product(x: ptr<function, array<vec4<f32>, E>>, r: u32, t: u32) -> f32 {
+    if S == 1u { return with_left(x, r, 0u); }
+    return whole(r, t).x;
 }
 
 // Keys and values of the tokens from `from` on.
@@ -57,94 +89,102 @@ fn forward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index)
     let b = w.y / p.heads;
     let h = w.y % p.heads;
     let g = h / (p.heads / p.groups);
-    let i_0 = w.x * THREADS;
-    let i = i_0 + t;
+    let i_0 = w.x * ROWS;
+    let i = i_0 + t / S;
+    let part = t % S;
     let is_one = i < p.t;
-    var q: array<vec4<f32>, D4>;
-    var sum: array<vec4<f32>, D4>;
-    if is_one { for (var c = 0u; c < D4; c++) { q[c] = p.scale * qkv[at_of(b, i, h) + c]; } }
+    var q: array<vec4<f32>, E>;
+    var sum: array<vec4<f32>, E>;
+    if is_one { for (var c = 0u; c < E; c++) { q[c] = p.scale * qkv[at_of(b, i, h) + part * E + c]; } }
     var most = -3.4e38;
-    var whole = 0.0;
-    let end = min(p.t, i_0 + THREADS);
+    var all = 0.0;
+    let end = min(p.t, i_0 + ROWS);
     for (var j_0 = select(0u, i_0 + 1u - p.window, i_0 + 1u > p.window); j_0 < end; j_0 += TILE) {
         take_keys(b, g, j_0, t);
+        give_product(&q, t);
         for (var r = 0u; r < TILE; r++) {
             if !is_one || !sees(i, j_0 + r) { continue; }
-            let s = with_left(&q, r);
+            let s = product(&q, r, t);
             if s > most {
                 let less = exp(most - s);
-                whole *= less;
-                for (var c = 0u; c < D4; c++) { sum[c] *= less; }
+                all *= less;
+                for (var c = 0u; c < E; c++) { sum[c] *= less; }
                 most = s;
             }
             let e = exp(s - most);
-            whole += e;
-            for (var c = 0u; c < D4; c++) { sum[c] = fma(vec4(e), right[r * D4 + c], sum[c]); }
+            all += e;
+            for (var c = 0u; c < E; c++) { sum[c] = fma(vec4(e), right[r * D4 + part * E + c], sum[c]); }
         }
     }
     if is_one {
-        for (var c = 0u; c < D4; c++) { y[y_at(b, i, h) + c] = sum[c] / whole; }
-        lse[w.y * p.t + i] = most + log(whole);
+        for (var c = 0u; c < E; c++) { y[y_at(b, i, h) + part * E + c] = sum[c] / all; }
+        if part == 0u { lse[w.y * p.t + i] = most + log(all); }
     }
 }
 
-// dq and δ, a thread for a query.
+// dq and δ.
 @compute @workgroup_size(64)
 fn back_to_queries(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let b = w.y / p.heads;
     let h = w.y % p.heads;
     let g = h / (p.heads / p.groups);
-    let i_0 = w.x * THREADS;
-    let i = i_0 + t;
+    let i_0 = w.x * ROWS;
+    let i = i_0 + t / S;
+    let part = t % S;
     let is_one = i < p.t;
-    var q: array<vec4<f32>, D4>;
-    var of_y: array<vec4<f32>, D4>;
-    var dq: array<vec4<f32>, D4>;
-    var d = 0.0;
+    var q: array<vec4<f32>, E>;
+    var of_y: array<vec4<f32>, E>;
+    var dq: array<vec4<f32>, E>;
+    var of_d = 0.0;
     var mine = 0.0;
     if is_one {
-        for (var c = 0u; c < D4; c++) {
-            q[c] = p.scale * qkv[at_of(b, i, h) + c];
-            of_y[c] = dy[y_at(b, i, h) + c];
-            d += dot(of_y[c], known_y[y_at(b, i, h) + c]);
+        for (var c = 0u; c < E; c++) {
+            q[c] = p.scale * qkv[at_of(b, i, h) + part * E + c];
+            of_y[c] = dy[y_at(b, i, h) + part * E + c];
+            of_d += dot(of_y[c], known_y[y_at(b, i, h) + part * E + c]);
         }
         mine = known_lse[w.y * p.t + i];
-        delta[w.y * p.t + i] = d;
     }
-    let end = min(p.t, i_0 + THREADS);
+    parts[t] = vec2(of_d, 0.0);
+    workgroupBarrier();
+    let d = whole(0u, t).x;
+    if is_one && part == 0u { delta[w.y * p.t + i] = d; }
+    let end = min(p.t, i_0 + ROWS);
     for (var j_0 = select(0u, i_0 + 1u - p.window, i_0 + 1u > p.window); j_0 < end; j_0 += TILE) {
         take_keys(b, g, j_0, t);
+        give_products(&q, &of_y, t);
         for (var r = 0u; r < TILE; r++) {
             if !is_one || !sees(i, j_0 + r) { continue; }
-            let weight = exp(with_left(&q, r) - mine);
-            let ds = p.scale * weight * (with_right(&of_y, r) - d);
-            for (var c = 0u; c < D4; c++) { dq[c] = fma(vec4(ds), left[r * D4 + c], dq[c]); }
+            let both = products(&q, &of_y, r, t);
+            let ds = p.scale * exp(both.x - mine) * (both.y - d);
+            for (var c = 0u; c < E; c++) { dq[c] = fma(vec4(ds), left[r * D4 + part * E + c], dq[c]); }
         }
     }
-    if is_one { for (var c = 0u; c < D4; c++) { dqkv[at_of(b, i, h) + c] = dq[c]; } }
+    if is_one { for (var c = 0u; c < E; c++) { dqkv[at_of(b, i, h) + part * E + c] = dq[c]; } }
 }
 
-// dk and dv, a thread for a key of a group; the group's heads one after the other.
+// dk and dv of a key of a group; the group's heads one after the other.
 @compute @workgroup_size(64)
 fn back_to_keys(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let b = w.y / p.groups;
     let g = w.y % p.groups;
-    let j_0 = w.x * THREADS;
-    let j = j_0 + t;
+    let j_0 = w.x * ROWS;
+    let j = j_0 + t / S;
+    let part = t % S;
     let is_one = j < p.t;
     let of_k = p.heads + g;
     let of_v = p.heads + p.groups + g;
-    var k: array<vec4<f32>, D4>;
-    var v: array<vec4<f32>, D4>;
-    var dk: array<vec4<f32>, D4>;
-    var dv: array<vec4<f32>, D4>;
+    var k: array<vec4<f32>, E>;
+    var v: array<vec4<f32>, E>;
+    var dk: array<vec4<f32>, E>;
+    var dv: array<vec4<f32>, E>;
     if is_one {
-        for (var c = 0u; c < D4; c++) {
-            k[c] = p.scale * qkv[at_of(b, j, of_k) + c];
-            v[c] = qkv[at_of(b, j, of_v) + c];
+        for (var c = 0u; c < E; c++) {
+            k[c] = p.scale * qkv[at_of(b, j, of_k) + part * E + c];
+            v[c] = qkv[at_of(b, j, of_v) + part * E + c];
         }
     }
-    let end = min(p.t, j_0 + THREADS - 1u + p.window);
+    let end = min(p.t, j_0 + ROWS - 1u + p.window);
     for (var n = 0u; n < p.heads / p.groups; n++) {
         let h = g * (p.heads / p.groups) + n;
         for (var i_0 = j_0; i_0 < end; i_0 += TILE) {
@@ -161,21 +201,23 @@ fn back_to_keys(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_i
                 if i_0 + r < p.t { of_row[r] = vec2(known_lse[row], known_delta[row]); }
             }
             workgroupBarrier();
+            give_products(&k, &v, t);
             for (var r = 0u; r < TILE; r++) {
                 if !is_one || i_0 + r >= p.t || !sees(i_0 + r, j) { continue; }
-                let weight = exp(with_left(&k, r) - of_row[r].x);
-                let ds = p.scale * weight * (with_right(&v, r) - of_row[r].y);
-                for (var c = 0u; c < D4; c++) {
-                    dk[c] = fma(vec4(ds), left[r * D4 + c], dk[c]);
-                    dv[c] = fma(vec4(weight), right[r * D4 + c], dv[c]);
+                let both = products(&k, &v, r, t);
+                let weight = exp(both.x - of_row[r].x);
+                let ds = p.scale * weight * (both.y - of_row[r].y);
+                for (var c = 0u; c < E; c++) {
+                    dk[c] = fma(vec4(ds), left[r * D4 + part * E + c], dk[c]);
+                    dv[c] = fma(vec4(weight), right[r * D4 + part * E + c], dv[c]);
                 }
             }
         }
     }
     if is_one {
-        for (var c = 0u; c < D4; c++) {
-            dqkv[at_of(b, j, of_k) + c] = dk[c];
-            dqkv[at_of(b, j, of_v) + c] = dv[c];
+        for (var c = 0u; c < E; c++) {
+            dqkv[at_of(b, j, of_k) + part * E + c] = dk[c];
+            dqkv[at_of(b, j, of_v) + part * E + c] = dv[c];
         }
     }
 }

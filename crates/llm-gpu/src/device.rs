@@ -65,7 +65,9 @@ fn units_of(adapter: &wgpu::Adapter, info: &wgpu::AdapterInfo) -> Option<Units> 
         })
     };
     let edge = [16, 8].into_iter().find(|&edge| multiplies(edge))?;
-    let units = Units { edge: edge as usize, subgroup: info.subgroup_max_size as usize };
+    // Of Metal wgpu only knows that it is 64 at most; on the devices that have units it is 32.
+    let subgroup = if info.backend == wgpu::Backend::Metal { 32 } else { info.subgroup_max_size };
+    let units = Units { edge: edge as usize, subgroup: subgroup as usize };
     (adapter.features().contains(WITH_UNITS) && units::tiles(units).is_some()).then_some(units)
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Maker<'a> {
     pub fixed: Rooms,
     /// B and T.
     pub batch: [usize; 2],
+    /// Of a step.
+    pub micro_batches: u32,
     /// Those of the device, for products in f16.
     pub units: Option<Units>,
     layout: &'a Layout,
@@ -101,18 +103,18 @@ impl From<Room> for Made {
 
 impl<'a> Maker<'a> {
     /// An empty plan with what every step has: how many numbers the optimizer keeps of each weight,
-    /// whether there are several micro-batches.
+    /// and of micro-batches.
     pub(crate) fn new(
         layout: &'a Layout,
         batches: Batches,
         slots: usize,
-        several: bool,
+        micro_batches: u32,
         units: Option<Units>,
     ) -> Maker<'a> {
         let mut plan = Plan::default();
         let mut kept = |numbers| plan.room(numbers, Use::Kept);
         let [theta, grads] = [layout.numbers; 2].map(&mut kept);
-        let total = if several { kept(layout.numbers) } else { grads };
+        let total = if micro_batches > 1 { kept(layout.numbers) } else { grads };
         let slots = (0..slots).map(|_| kept(layout.numbers)).collect();
         let rows = batches.shape.iter().product();
         let [tokens, targets, sorted, drawn, share, numbers, report] =
@@ -130,7 +132,7 @@ impl<'a> Maker<'a> {
             numbers,
             report,
         };
-        Maker { units, ..Maker::of(plan, fixed, layout, batches) }
+        Maker { micro_batches, units, ..Maker::of(plan, fixed, layout, batches) }
     }
 
     /// An empty plan of a measurement, beside a step that has θ. Of what a step has the rest is not used.
@@ -160,6 +162,7 @@ impl<'a> Maker<'a> {
             plan,
             fixed,
             batch: batches.shape,
+            micro_batches: 1,
             units: None,
             layout,
             values: HashMap::new(),

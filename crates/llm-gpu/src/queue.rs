@@ -44,11 +44,6 @@ impl Gpu {
         encoder.finish()
     }
 
-    /// Queues parts of a plan; nothing is waited for.
-    pub(crate) fn run(&self, loaded: &Loaded, plan: &Plan, parts: &[Part]) {
-        self.queue.submit([self.encode(loaded, plan, parts, None)]);
-    }
-
     /// A buffer into which the first numbers of a room can be copied out.
     pub(crate) fn outbox(&self, numbers: usize) -> wgpu::Buffer {
         self.device.create_buffer(&wgpu::BufferDescriptor {

@@ -29,9 +29,12 @@ impl Scores {
 
     pub(crate) fn of(&self, gpu: &Gpu, batch: &Batch) -> Result<(Vec<f32>, Vec<bool>)> {
         gpu.say(&self.loaded, &self.scoring.words(batch)?);
-        gpu.run(&self.loaded, &self.scoring.plan, &[Part::Score]);
         let places: usize = self.scoring.shape().iter().product();
-        let report = gpu.read(&self.loaded, self.scoring.rooms.report, 2 * places)?;
+        let out = gpu.outbox(2 * places);
+        let report = Some((self.scoring.rooms.report, &out));
+        let plan = &self.scoring.plan;
+        gpu.queue.submit([gpu.encode(&self.loaded, plan, &[Part::Score], report)]);
+        let report = gpu.wait(&out)?;
         Ok(self.scoring.scores(batch, &report))
     }
 }

@@ -53,7 +53,7 @@ pub struct Step {
     pub(crate) gpu: Gpu,
     pub(crate) loaded: Loaded,
     planned: Planned,
-    /// Into which loss and norm are copied behind each micro-batch.
+    /// Loss and norm are copied into it behind each micro-batch.
     report: wgpu::Buffer,
     /// Passes that are encoded already.
     ahead: [Option<wgpu::CommandBuffer>; 3],

@@ -23,7 +23,7 @@ pub(crate) fn plan(
     units: Option<Units>,
 ) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
-    let mut maker = Maker::new(layout, batches, rule.slots, micro_batches > 1, units);
+    let mut maker = Maker::new(layout, batches, rule.slots, micro_batches, units);
     gradient(&mut maker, list)?;
     maker.plan.end(Part::Gradient);
     if micro_batches > 1 {

@@ -6,6 +6,7 @@ use crate::log::RunInfo;
 use crate::plan::Plan;
 use llm_core::base::escape::clipped;
 use llm_core::base::{Message, bytes};
+use llm_core::kernels::gemm::Precision;
 use llm_core::train::{Trainer, Work};
 use llm_core::{TokenDataset, message};
 use std::fmt;
@@ -86,6 +87,17 @@ impl OnGpu {
     }
 }
 
+/// What is said before the first step of who computes it.
+pub fn lines(gpu: Option<&OnGpu>, trainer: &Trainer) -> Vec<Message> {
+    match (gpu, trainer.recipe.matmul) {
+        (Some(gpu), _) => gpu.lines(),
+        (None, Precision::F16) => {
+            vec![message!("note    products in f16 are emulated by a processor: f32 is faster")]
+        }
+        (None, Precision::F32 | Precision::Bf16) => Vec::new(),
+    }
+}
+
 /// The GPU that was asked for, with this run on it; `None` for the processor.
 ///
 /// # Errors
@@ -121,7 +133,6 @@ fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
 
 #[cfg(feature = "gpu")]
 fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
-    use llm_core::kernels::gemm::Precision;
     use llm_gpu::{Gpu, GpuWork};
     let f16 = trainer.recipe.matmul == Precision::F16;
     let open = if f16 { Gpu::open_with_units } else { Gpu::open };

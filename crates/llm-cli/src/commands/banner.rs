@@ -100,12 +100,8 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Messa
         rate(&recipe.schedule, trainer.step),
         bytes(peak(plan))
     ));
-    match recipe.matmul {
-        Precision::F32 => (),
-        Precision::Bf16 => lines.push(products()),
-        Precision::F16 => lines.push(message!(
-            "note    products in f16, which a processor emulates: f32 is faster there"
-        )),
+    if recipe.matmul == Precision::Bf16 {
+        lines.push(products());
     }
     // A model that comes from somewhere knows something already.
     if plan.loaded.is_none() {

@@ -78,7 +78,7 @@ fn affine(
     let facts = || vec![("transposed", transposed.into()), listing::product(work)];
     let op = Op::new("linear", [x, w]).and(b).says(&facts);
     Ok(Tensor::from_op(op, &shape, y, &parents.each_ref(), move |dy, grads| {
-        let lift = work.precision.lift(n);
+        let lift = work.precision.lift(&dy);
         let lifted = (lift != 1.0).then(|| dy.iter().map(|x| lift * x).collect::<Vec<_>>());
         let dym = matrix(lifted.as_deref().unwrap_or(&dy), n, o);
         let (xm, less) = (matrix(vx.data(), n, c), 1.0 / lift);

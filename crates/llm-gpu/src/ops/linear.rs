@@ -13,14 +13,16 @@ use llm_core::message;
 /// The most that chunks of a weight's gradient may take, in numbers.
 const SCRATCH: usize = 1 << 24;
 
-/// Rows, inputs, outputs; whether W is stored `[out, in]`; in f16, what a gradient of its rows is multiplied by.
-fn sizes_of(made: &Listed) -> Result<([usize; 3], bool, Option<f32>)> {
+/// Rows, inputs, outputs; whether W is stored `[out, in]`; in f16, what a gradient is multiplied by before it is rounded: as
+/// a mean over the rows of all micro-batches it is about as much too small.
+fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<([usize; 3], bool, Option<f32>)> {
     let ([rows, i], [_, o]) = (rows_of(made.inputs[0].shape()), rows_of(&made.shape));
     let bits = whole(made, "bits")?;
     if bits == Precision::Bf16.bits() {
         return Err(GpuError::no(made.op, message!("in bf16")));
     }
-    let lift = (bits == Precision::F16.bits()).then(|| Precision::F16.lift(rows));
+    let lift = (rows * maker.micro_batches as usize).next_power_of_two() as f32;
+    let lift = (bits == Precision::F16.bits()).then_some(lift);
     Ok(([rows, i, o], number(made, "transposed")? != 0.0, lift))
 }
 
@@ -33,7 +35,7 @@ fn matrix(room: Room, at: u32, [i, o]: [usize; 2], transposed: bool) -> View {
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
-    let ([rows, i, o], transposed, lift) = sizes_of(made)?;
+    let ([rows, i, o], transposed, lift) = sizes_of(maker, made)?;
     let (x, w) = (maker.value(made, 0)?, maker.weight(made, 1)?);
     let has_bias = made.inputs.len() > 2;
     let plus = if has_bias { Plus::Bias(maker.weight(made, 2)?) } else { Plus::Nothing };
@@ -46,7 +48,7 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 
 /// dx = dy·Wᵀ, dW = xᵀ·dy (or dyᵀ·x), db = Σ_rows dy.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
-    let ([rows, i, o], transposed, lift) = sizes_of(made)?;
+    let ([rows, i, o], transposed, lift) = sizes_of(m, made)?;
     let (x, w) = (m.value(made, 0)?, m.weight(made, 1)?);
     let dx = m.target(made, 0);
     let w = matrix(m.fixed.theta, w, [i, o], transposed);

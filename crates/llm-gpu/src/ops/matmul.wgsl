@@ -19,36 +19,50 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
     let y = t / SIDE;
     var sums: array<array<vec4<f32>, Q>, 4u * Q>;
     for (var k_0 = k_of.x; k_0 < end; k_0 += DEPTH) {
-        for (var e = t; e < DEPTH * T / 4u; e += THREADS) { // threads side by side read numbers side by side
-            if p.a_column != 1u {
+        // Threads side by side read numbers side by side, four each; what is to be transposed goes four by four, since two
+        // threads may not write to one vector.
+        if p.a_column != 1u {
+            for (var e = t; e < DEPTH * T / 4u; e += THREADS) {
                 let row = e % (T / 4u);
                 let k = e / (T / 4u);
                 a_tile[k * ROW + row] = four_rows_of_a(z, row_0 + 4u * row, k_0 + k, end);
-            } else {
+            }
+        } else {
+            for (var e = t; e < DEPTH * T / 16u; e += THREADS) {
                 let row = e / (DEPTH / 4u);
                 let k = e % (DEPTH / 4u) * 4u;
-                let v = four_k_of_a(z, row_0 + row, k_0 + k, end);
-                let at = k * ROW + row / 4u;
-                a_tile[at][row % 4u] = v.x;
-                a_tile[at + ROW][row % 4u] = v.y;
-                a_tile[at + 2u * ROW][row % 4u] = v.z;
-                a_tile[at + 3u * ROW][row % 4u] = v.w;
+                let of_row = row_0 + 4u * row;
+                let v = transpose(mat4x4(
+                    four_k_of_a(z, of_row, k_0 + k, end), four_k_of_a(z, of_row + 1u, k_0 + k, end),
+                    four_k_of_a(z, of_row + 2u, k_0 + k, end), four_k_of_a(z, of_row + 3u, k_0 + k, end),
+                ));
+                let at = k * ROW + row;
+                a_tile[at] = v[0];
+                a_tile[at + ROW] = v[1];
+                a_tile[at + 2u * ROW] = v[2];
+                a_tile[at + 3u * ROW] = v[3];
             }
         }
-        for (var e = t; e < DEPTH * T / 4u; e += THREADS) {
-            if p.b_column == 1u {
+        if p.b_column == 1u {
+            for (var e = t; e < DEPTH * T / 4u; e += THREADS) {
                 let column = e % (T / 4u);
                 let k = e / (T / 4u);
                 b_tile[k * ROW + column] = four_columns_of_b(z, k_0 + k, column_0 + 4u * column, end);
-            } else {
+            }
+        } else {
+            for (var e = t; e < DEPTH * T / 16u; e += THREADS) {
                 let column = e / (DEPTH / 4u);
                 let k = e % (DEPTH / 4u) * 4u;
-                let v = four_k_of_b(z, k_0 + k, column_0 + column, end);
-                let at = k * ROW + column / 4u;
-                b_tile[at][column % 4u] = v.x;
-                b_tile[at + ROW][column % 4u] = v.y;
-                b_tile[at + 2u * ROW][column % 4u] = v.z;
-                b_tile[at + 3u * ROW][column % 4u] = v.w;
+                let of_column = column_0 + 4u * column;
+                let v = transpose(mat4x4(
+                    four_k_of_b(z, k_0 + k, of_column, end), four_k_of_b(z, k_0 + k, of_column + 1u, end),
+                    four_k_of_b(z, k_0 + k, of_column + 2u, end), four_k_of_b(z, k_0 + k, of_column + 3u, end),
+                ));
+                let at = k * ROW + column;
+                b_tile[at] = v[0];
+                b_tile[at + ROW] = v[1];
+                b_tile[at + 2u * ROW] = v[2];
+                b_tile[at + 3u * ROW] = v[3];
             }
         }
         workgroupBarrier(); // the tiles are whole

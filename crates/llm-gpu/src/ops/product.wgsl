@@ -31,8 +31,9 @@ fn bounds(row_0: u32, rows: u32, z: u32) -> vec2<u32> {
 fn left(is_in: bool, at: u32, end: u32) -> u32 { return select(0u, min(end - at, 4u), is_in && at < end); }
 
 fn rounded(v: vec4<f32>) -> vec4<f32> {
-    if p.half == 1u { return quantizeToF16(v); }
-    return v;
+    if p.half == 0u { return v; }
+    // Of numbers below 2⁻¹⁴, which have fewer bits, a device may make 0: they are rounded to their steps of 2⁻²⁴.
+    return select(quantizeToF16(v), round(v * 16777216.0) / 16777216.0, abs(v) < vec4(6.103515625e-5));
 }
 
 // Four numbers of A, rows from `row` on or k from `k` on: as they lie side by side.

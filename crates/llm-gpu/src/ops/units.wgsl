@@ -1,6 +1,6 @@
 // The same with the matrix units of a device: each multiplies UNIT × UNIT numbers in f16 and adds them up in f32. Four quarters of a tile
 // of C, each a subgroup's, N × N units. In front of this text stand UNIT, N, DEPTH, SUBGROUP and the types of a unit's operands and sums.
-const THREADS: u32 = 4u * SUBGROUP; // of subgroups that are smaller there are more: they do the same again
+const THREADS: u32 = 4u * SUBGROUP; // where subgroups are smaller there are more, which do the same again
 const HALF: u32 = UNIT * N;
 const T: u32 = 2u * HALF; // of a tile of C, by as many
 const ROW_A: u32 = DEPTH + 8u; // neighbours in other banks
@@ -8,7 +8,7 @@ const ROW_B: u32 = T + 8u;
 
 var<workgroup> a_tile: array<f16, T * ROW_A>; // [row of C][k]
 var<workgroup> b_tile: array<f16, DEPTH * ROW_B>; // [k][column of C]
-var<workgroup> of_units: array<f32, 4u * UNIT * UNIT>; // a unit of each quarter
+var<workgroup> of_units: array<f32, 4u * UNIT * UNIT>; // a unit of each quarter: zeros, and then sums
 
 @compute @workgroup_size(THREADS)
 fn product(
@@ -25,7 +25,11 @@ fn product(
     let row_of = quarter / 2u * HALF;
     let column_of = quarter % 2u * HALF;
     var sums: array<array<Sums, N>, N>;
-    for (var i = 0u; i < N; i++) { for (var j = 0u; j < N; j++) { sums[i][j] = Sums(); } }
+    for (var e = t; e < 4u * UNIT * UNIT; e += THREADS) { of_units[e] = 0.0; }
+    workgroupBarrier();
+    for (var i = 0u; i < N; i++) {
+        for (var j = 0u; j < N; j++) { sums[i][j] = coopLoadT<Sums>(&of_units[quarter * UNIT * UNIT], UNIT); }
+    }
     for (var k_0 = k_of.x; k_0 < end; k_0 += DEPTH) {
         for (var e = t; e < T * DEPTH / 4u; e += THREADS) {
             if p.a_column == 1u {

@@ -137,6 +137,17 @@ fn products_in_f16() {
     agree_to(1e-3, "f16", &trainer);
 }
 
+/// Gradients of many rows and of words that are rarely meant: none of them is too small for f16.
+#[test]
+fn products_in_f16_of_small_gradients() {
+    let Some(gpu) = gpu() else { return };
+    let case = Case::new(Config::new(20_000, 16, 16, 1), MultiHead::new(2), 2);
+    let mut trainer = Case { accum: 8, ..case }.trainer();
+    trainer.recipe.matmul = Precision::F16;
+    let (off, name) = within(Precision::F16, || gradients_apart(&gpu, &trainer, 2e-3));
+    println!("f16, many words: gradients {off:.1e} ({name})");
+}
+
 fn muon(case: Case) -> Case {
     Case { optimizer: "muon", lr: 1e-2, ..case }
 }

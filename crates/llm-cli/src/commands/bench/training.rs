@@ -34,7 +34,8 @@ pub(super) fn run(
     if let Some(gpu) = gpu.as_ref().filter(|_| !args.json()) {
         gpu.lines().into_iter().for_each(note);
     }
-    let device = gpu.as_ref().map(|gpu| gpu.name.clone());
+    let device =
+        gpu.as_ref().map(|gpu| gpu.name.clone() + if gpu.emulates { ", f16 emulated" } else { "" });
     let work: &mut dyn Work = match &mut gpu {
         Some(gpu) => gpu.work.as_mut(),
         None => &mut OneProcess,

@@ -86,7 +86,7 @@ pub(crate) fn train(
         if let Some(team) = &team {
             shown.speaker.say(several::line(team.size(), plan.trainer.recipe.accum));
         }
-        let lines = gpu.iter().flat_map(OnGpu::lines);
+        let lines = device::lines(gpu.as_ref(), &plan.trainer).into_iter();
         lines.chain(device::moved(&plan, &device)).for_each(|line| shown.speaker.say(line));
     }
     if dry && gpu.is_some() {

@@ -3,7 +3,7 @@
 //! `blocked` cuts, `pack` rearranges B, `microkernel` multiplies, by a tile for each instruction set. A is read
 //! where it lies, no memory is taken after the first use, and every element is summed in the same
 //! order for any number of threads. Views may have any strides, so a transposed operand is a view
-//! (`w.t()`), never a copy.
+//! (`w.t()`), never a copy. (In f16 all this is emulated, on rounded copies.)
 
 #[cfg(target_os = "macos")]
 mod accelerate;
@@ -79,7 +79,7 @@ pub fn gemm(
         return if beta == 0.0 { c.fill(0.0) } else { c.mapv_inplace(|x| x * beta) };
     }
     if precision == Precision::F16 {
-        let (a, b) = (a.mapv(precision::to_f16), b.mapv(precision::to_f16));
+        let [a, b] = [a, b].map(|x| x.mapv(precision::to_f16));
         return gemm(alpha, a.view(), b.view(), beta, c, threads);
     }
     let (mut a, mut b) = (a, b);
@@ -129,7 +129,7 @@ pub fn gemm_bias(
         a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
     );
     if precision == Precision::F16 {
-        let (a, b) = (a.mapv(precision::to_f16), b.mapv(precision::to_f16));
+        let [a, b] = [a, b].map(|x| x.mapv(precision::to_f16));
         return gemm_bias(a.view(), b.view(), bias, c, threads);
     }
     if precision == Precision::Bf16 && m > 0 && n > 0 && a.ncols() > 0 {

@@ -14,7 +14,8 @@ pub enum Precision {
     F32,
     /// bf16: the upper half of an f32, with 8 bits of precision.
     Bf16,
-    /// f16: 11 bits of precision, and numbers from 6·10⁻⁸ to 65504. Here it is emulated, for GPUs have units for it.
+    /// f16: 11 bits of precision, and numbers from 6·10⁻⁸ to 65504. Emulated here; it is meant for GPUs,
+    /// which have units for it.
     F16,
 }
 
@@ -30,10 +31,12 @@ impl Precision {
         }
     }
 
-    /// What the gradient of a mean over `rows` is multiplied by before it is rounded, and its products are
-    /// divided by: a power of two, so nothing else is rounded. In f16 such gradients would become 0.
-    pub fn lift(self, rows: usize) -> f32 {
-        if self == Precision::F16 { rows.next_power_of_two() as f32 } else { 1.0 }
+    /// What a gradient is multiplied by before it is rounded, and its products are divided by: the power of two that
+    /// brings its greatest number to between 1 and 2. In f16 a gradient would else become 0.
+    pub(crate) fn lift(self, dy: &[f32]) -> f32 {
+        let most = dy.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        let usable = self == Precision::F16 && most.is_normal();
+        if usable { f32::from_bits((254 << 23) - (most.to_bits() & 0x7f80_0000)) } else { 1.0 }
     }
 }
 
@@ -90,7 +93,9 @@ mod tests {
             assert_eq!(to_f16(x), wanted, "{x}");
         }
         assert!(to_f16(f32::NAN).is_nan());
-        assert_eq!([Precision::F16.lift(1), Precision::F16.lift(513)], [1.0, 1024.0]);
+        let lift = |most: f32| Precision::F16.lift(&[0.0, -most, most / 3.0]);
+        assert_eq!([1.0, 1.9, 3.0, 1e-6].map(lift), [1.0, 1.0, 0.5, 2f32.powi(20)]);
+        assert_eq!([0.0, f32::INFINITY].map(lift), [1.0, 1.0]);
     }
 
     #[test]

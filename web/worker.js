@@ -223,9 +223,9 @@ async function steps(n) {
 
 const paused = () => going ? new Promise(resolve => { going = false; pausing.push(resolve); }) : Promise.resolve();
 
-/** One file carries the core as text: five letters are a number of base 85, four bytes (as RFC 1924 has the digits). */
+/** One file carries the core as text: five letters are a number of base 85, four bytes (as RFC 1924 has the digits, but a point for `<`). */
 function decoded(text) {
-  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~';
+  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;.=>?@^_`{|}~';
   const value = Uint8Array.from({ length: 128 }, (_, code) => Math.max(digits.indexOf(String.fromCharCode(code)), 0));
   const whole = text.padEnd(Math.ceil(text.length / 5) * 5, '~');
   const bytes = new DataView(new ArrayBuffer(whole.length / 5 * 4));

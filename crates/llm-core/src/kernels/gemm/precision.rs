@@ -34,9 +34,12 @@ impl Precision {
     /// What a gradient is multiplied by before it is rounded, and its products are divided by: the power of two that
     /// brings its greatest number to between 1 and 2. In f16 a gradient would else become 0.
     pub(crate) fn lift(self, dy: &[f32]) -> f32 {
+        if self != Precision::F16 {
+            return 1.0;
+        }
         let most = dy.iter().fold(0.0f32, |most, x| most.max(x.abs()));
-        let usable = self == Precision::F16 && most.is_normal();
-        if usable { f32::from_bits((254 << 23) - (most.to_bits() & 0x7f80_0000)) } else { 1.0 }
+        let exponent = most.to_bits() & 0x7f80_0000;
+        if most.is_normal() { f32::from_bits((254 << 23) - exponent) } else { 1.0 }
     }
 }
 

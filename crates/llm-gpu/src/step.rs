@@ -119,7 +119,7 @@ impl Step {
         self.gpu.encode(&self.loaded, &self.planned.plan, PASSES[pass], report)
     }
 
-    /// Waits for what was queued, and encodes meanwhile what comes next: that takes about as long as a small step itself.
+    /// Waits for what was queued, and encodes meanwhile what comes next.
     ///
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device).

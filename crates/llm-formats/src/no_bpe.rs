@@ -98,6 +98,30 @@ pub fn with_kept(_: &[u8], _: &Kept) -> Result<Arc<dyn Tokenizer>> {
 ///
 /// # Errors
 /// Always.
+pub fn of_bytes(_: bool) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn talking(_: &[u8], _: &[&str], _: Option<String>) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn special_tokens(_: &[u8]) -> Result<Vec<(llm_core::TokenId, String)>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
 pub fn added_token(_: &[u8], _: u64) -> Result<Option<String>> {
     Err(refused())
 }

@@ -2,12 +2,12 @@
 
 use crate::bpe;
 use crate::error::{FormatError, Result};
-use crate::kept::Kept;
-use llm_core::TokenId;
+use crate::kept::{Kept, MARKS};
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::tokenizer::{
-    self, ByteTokenizer, CharTokenizer, PaddedTokenizer, Tokenizer, WithEndOfText,
+    self, ByteTokenizer, CharTokenizer, END_OF_TEXT, PaddedTokenizer, Tokenizer, WithEndOfText,
 };
+use llm_core::{TokenId, message};
 use std::sync::Arc;
 
 /// Makes a tokenizer from its blob; `None` when it is not of this kind.
@@ -50,6 +50,49 @@ pub fn with_end_of_text(tokenizer: Arc<dyn Tokenizer>) -> llm_core::Result<Arc<d
         _ if tokenizer.end_of_text().is_some() => Ok(tokenizer),
         bpe::NAME => bpe::with_end_of_text(&tokenizer.blob()),
         kind => WithEndOfText::extend(tokenizer::from_spec(kind, &tokenizer.blob())?),
+    }
+}
+
+/// The same tokens for a model that learns conversations: how they are written down is kept with them, as
+/// `template` or, where the model has none, as ChatML. Bytes become a BPE without merges, which has the same
+/// numbers. With `marked` the marks of turns are tokens too, as a new vocabulary has room for.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for characters and numbers, which can hold no template.
+pub fn talking(
+    tokenizer: Arc<dyn Tokenizer>,
+    template: Option<String>,
+    marked: bool,
+) -> llm_core::Result<Arc<dyn Tokenizer>> {
+    let has_own = kept(&*tokenizer)?.chat_template.is_some();
+    if template.is_none() && has_own {
+        return Ok(tokenizer);
+    }
+    let blob = match tokenizer.name() {
+        ByteTokenizer::NAME => bpe::of_bytes(tokenizer.end_of_text().is_some())?.blob(),
+        bpe::NAME => tokenizer.blob(),
+        kind => {
+            let why = message!(
+                "it has no room for a chat template, the way in which conversations are written \
+                 down; byte and bpe have"
+            );
+            return Err(llm_core::Error::tokenizer(kind, why));
+        }
+    };
+    let made = bpe::talking(&blob, if marked { &MARKS } else { &[] }, template)?;
+    let rows = tokenizer.vocab_size().max(made.vocab_size());
+    Ok(PaddedTokenizer::pad(made, rows))
+}
+
+/// The special tokens with their texts: the one that ends a text, marks of turns and others of which no text
+/// is made.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
+pub fn special_tokens(tokenizer: &dyn Tokenizer) -> llm_core::Result<Vec<(TokenId, String)>> {
+    match tokenizer.name() {
+        bpe::NAME => bpe::special_tokens(&tokenizer.blob()),
+        _ => Ok(tokenizer.end_of_text().map(|end| (end, END_OF_TEXT.into())).into_iter().collect()),
     }
 }
 

@@ -162,7 +162,7 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
     }
     // GPT-2's mark between documents: in its vocabulary, but never made of text.
     let mark = vocab.iter().find(|(token, _)| token == END_OF_TEXT);
-    let added = mark.map(|(_, id)| Added::end_of_text(*id)).into_iter().collect();
+    let added = mark.map(|(_, id)| Added::special(END_OF_TEXT, *id)).into_iter().collect();
     Ok(Parts { vocab, merges: pairs, added, in_lines: true, ..Parts::default() })
 }
 

@@ -27,10 +27,10 @@ mod wholes;
 pub use train::{Learning, learn};
 
 use crate::alphabet;
-use crate::kept::Kept;
+use crate::kept::{CHATML, CHATML_OF_LETTERS, Kept, MARKS};
 use kind::Words;
 use llm_core::base::{Message, memory};
-use llm_core::tokenizer::Tokenizer;
+use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_core::{Error, Result, TokenId, message};
 use parts::{Added, Checked, Parts, refuse};
 use rayon::prelude::*;
@@ -114,10 +114,9 @@ pub fn from_older_files(
 /// As [`from_tokenizer_json`].
 pub fn with_end_of_text(blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
     let mut parts = load::tokenizer_json(blob)?;
-    let numbers = parts.vocab.iter().map(|(_, id)| *id).chain(parts.added.iter().map(|t| t.id));
-    let next = numbers.map(|id| id.saturating_add(1)).max().unwrap_or(0);
+    let next = parts.next();
     if parts.end().is_none() {
-        parts.added.push(Added::end_of_text(next));
+        parts.added.push(Added::special(END_OF_TEXT, next));
     }
     Ok(Arc::new(Bpe::new(parts)?))
 }
@@ -137,6 +136,47 @@ pub fn with_kept(file: &[u8], kept: &Kept) -> Result<Arc<dyn Tokenizer>> {
         return from_tokenizer_json(&file);
     }
     from_tokenizer_json(file)
+}
+
+/// Bytes as a vocabulary without merges: token b stands for byte b, and the one after them ends a text if
+/// `ended`.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn of_bytes(ended: bool) -> Result<Arc<dyn Tokenizer>> {
+    let vocab = (0..=255).map(|b| (alphabet::symbol(b).to_string(), u64::from(b))).collect();
+    let added = if ended { vec![Added::special(END_OF_TEXT, 256)] } else { Vec::new() };
+    Ok(Arc::new(Bpe::new(Parts { vocab, added, ..Parts::default() })?))
+}
+
+/// The tokenizer that [`Tokenizer::blob`] wrote, with `marks` as tokens and a chat template kept with it:
+/// ChatML where none is given.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn talking(blob: &[u8], marks: &[&str], template: Option<String>) -> Result<Arc<dyn Tokenizer>> {
+    let mut parts = load::tokenizer_json(blob)?;
+    for mark in marks {
+        let next = parts.next();
+        if !parts.has(mark) {
+            parts.added.push(Added::special(mark, next));
+        }
+    }
+    let chatml = match parts.end() {
+        Some(_) if !parts.has(MARKS[1]) => CHATML_OF_LETTERS,
+        _ => CHATML,
+    };
+    parts.kept.chat_template = Some(template.unwrap_or_else(|| chatml.into()));
+    Ok(Arc::new(Bpe::new(parts)?))
+}
+
+/// The tokens that were added to a vocabulary and of which no text is made, with their numbers.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn special_tokens(blob: &[u8]) -> Result<Vec<(TokenId, String)>> {
+    let added = load::tokenizer_json(blob)?.added.into_iter().filter(|token| token.special);
+    Ok(added.map(|token| (token.id as TokenId, token.content)).collect())
 }
 
 /// How the added token of this number is written in a tokenizer.json; none where there is no such.

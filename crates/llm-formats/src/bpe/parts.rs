@@ -48,9 +48,9 @@ pub(super) struct Added {
 }
 
 impl Added {
-    /// The token that ends a text, as in GPT-2.
-    pub(super) fn end_of_text(id: u64) -> Added {
-        Added { content: END_OF_TEXT.into(), id, special: true, normalized: false }
+    /// One of which no text is made, such as the token that ends a text.
+    pub(super) fn special(content: &str, id: u64) -> Added {
+        Added { content: content.into(), id, special: true, normalized: false }
     }
 }
 
@@ -88,6 +88,17 @@ impl Parts {
     pub(super) fn finds_wholes(&self) -> bool {
         let more = self.added.iter().any(|token| token.content != END_OF_TEXT);
         self.words != Words::Gpt2 || self.nfc || !self.kept.is_empty() || more
+    }
+
+    /// The first number that no token has.
+    pub(super) fn next(&self) -> u64 {
+        let numbers = self.vocab.iter().map(|(_, id)| *id).chain(self.added.iter().map(|t| t.id));
+        numbers.map(|id| id.saturating_add(1)).max().unwrap_or(0)
+    }
+
+    /// Whether this is an added token.
+    pub(super) fn has(&self, content: &str) -> bool {
+        self.added.iter().any(|token| token.content == content)
     }
 
     /// The number of the token that ends a text.

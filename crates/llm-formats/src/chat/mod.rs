@@ -8,6 +8,7 @@
 //! | `line` | what a line of JSON holds: turns of a conversation, or a text |
 //! | `template` | how a model has conversations written down: its chat template (Jinja) |
 //! | `answers` | which part of a conversation that is written down is an answer |
+//! | `format` | how a model talks: its template, what begins and what ends an answer |
 //! | `file` | the lines of files, and which of them stay unseen |
 //! | `tokens` | their tokens, and which of them are learned |
 
@@ -21,12 +22,15 @@ mod template;
 
 mod answers;
 
+mod format;
+
 mod file;
 
 mod tokens;
 
 pub use answers::{WrittenDown, end_of_answer, written_down};
 pub use file::Conversations;
+pub use format::ChatFormat;
 pub use line::{Line, Turn};
 pub use template::Template;
 pub use tokens::{Cut, Learned};

@@ -6,6 +6,7 @@
 //! when it began. Templates that ask for it have a fixed day instead.
 
 use super::line::{ASSISTANT, Turn};
+use crate::kept::CHATML;
 use crate::tokenizers::kept;
 use llm_core::Result;
 use llm_core::base::Message;
@@ -19,11 +20,6 @@ use minijinja_contrib::pycompat::unknown_method_callback;
 /// Steps that a template may take, and as many more for each turn: a hundred times what those of
 /// known models need.
 const FUEL: u64 = 200_000;
-
-/// The format of a model that has no template of its own: ChatML.
-const CHATML: &str = "{% for message in messages %}\
-    {{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}\
-    {% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
 /// Roles that every template is taken to know.
 const ROLES: [&str; 4] = ["system", "user", ASSISTANT, "tool"];

@@ -15,7 +15,7 @@
 //! | what it says of a model | `described`, `attention` |
 //! | tokens and merges, and how text is cut before | `tokens`, `ways` |
 //! | a whole model, out and in | [`export()`], [`import()`] |
-//! | what Ollama needs besides | [`write_modelfile`] |
+//! | what Ollama needs besides: a chat template in its own language | [`write_modelfile`], `ollama` |
 //!
 //! Reference: `docs/gguf.md` of ggml.
 
@@ -38,6 +38,8 @@ mod ways;
 mod export;
 mod import;
 
+mod ollama;
+
 mod modelfile;
 
 pub use block::BlockType;
@@ -45,7 +47,7 @@ pub use dequantise::dequantise;
 pub use export::{Exported, check_model, export, is_ours};
 pub use file::{Gguf, Needed, TensorInfo};
 pub use import::{import, read};
-pub use modelfile::{is_our_modelfile, modelfile, modelfile_of, write_modelfile};
+pub use modelfile::{Spoken, check_name, is_our_modelfile, modelfile, modelfile_of, write_modelfile};
 pub use pieces::Architecture;
 pub use quantise::{Stored, quantise};
 pub use value::MetaValue;

@@ -1,13 +1,15 @@
 //! What Ollama needs besides the model: a Modelfile.
 //!
-//! A model that goes on with a text is sent the prompt as it is. One with a chat template has that in
-//! its file, where Ollama finds it; a `TEMPLATE` here would take its place.
+//! A model that goes on with a text is sent the prompt as it is. One that learned conversations has its way
+//! of talking there, in Ollama's own language, and stops at its marks.
 //!
-//! Reference: `docs/modelfile.mdx` and `docs/template.mdx` of Ollama.
+//! Reference: `docs/modelfile.mdx` of Ollama.
 
-use crate::tokenizers::kept;
+use super::ollama::template_of;
+use crate::chat::ChatFormat;
+use crate::error::FormatError;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
-use llm_core::{Error, IoAction, Result, TinyGPT, base};
+use llm_core::{Error, IoAction, Result, TinyGPT, base, message};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -37,34 +39,82 @@ pub fn is_our_modelfile(path: &Path) -> bool {
     read.is_ok() && head == HEAD.as_bytes()
 }
 
+/// Refuses a file whose name a line of a Modelfile cannot hold.
+///
+/// # Errors
+/// [`FormatError::Content`] naming it.
+pub fn check_name(path: &Path) -> std::result::Result<(), FormatError> {
+    let name = path.file_name().unwrap_or_default();
+    let fits = |name: &str| !name.contains(char::is_control) && name.trim() == name;
+    match name.to_str().is_some_and(fits) {
+        true => Ok(()),
+        false => Err(FormatError::Content(message!(
+            "the Modelfile beside it cannot name '{}': control characters, blanks at its ends, and what is \
+             no UTF-8 have no place in a line",
+            name.to_string_lossy().escape_debug().to_string()
+        ))),
+    }
+}
+
+/// What one should know about a Modelfile that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    /// The model goes on with a text.
+    Text,
+    /// It has the model's way of talking.
+    Talks,
+    /// The same, but a system message has no place in it.
+    WithoutSystem,
+    /// Ollama's language cannot say what the model's template writes.
+    Unsaid,
+}
+
 /// Writes the Modelfile of the model that was exported to `path`.
 ///
 /// # Errors
-/// What the system says; a damaged tokenizer. An old file then stays.
-pub fn write_modelfile(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<()> {
+/// What the system says. An old file then stays.
+pub fn write_modelfile(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<Spoken> {
     let target = modelfile_of(path);
     let failed = |source: io::Error| Error::io(IoAction::Save, &target, source);
-    let chats = kept(tokenizer)?.chat_template.is_some_and(|template| !template.is_empty());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ends = tokenizer.end_of_text().is_some();
-    let text = modelfile(&name, model.config().seq_len, chats, ends);
-    base::replace_file(&target, |to| to.write_all(text.as_bytes())).map_err(failed)
+    let format = ChatFormat::own(tokenizer);
+    let (text, spoken) = modelfile(&name, model.config().seq_len, format.as_ref(), ends);
+    base::replace_file(&target, |to| to.write_all(text.as_bytes())).map_err(failed)?;
+    Ok(spoken)
 }
 
-/// The text for a model of this file name and context: whether its file has a chat template, and
-/// whether a token of its ends a text.
-pub fn modelfile(name: &str, context: usize, chats: bool, ends: bool) -> String {
+/// The text for a model of this file name and context, with how it talks if it does, and whether a token of
+/// its ends a text.
+pub fn modelfile(
+    name: &str,
+    context: usize,
+    format: Option<&ChatFormat>,
+    ends: bool,
+) -> (String, Spoken) {
     // More would be more than the model has learned to look back at.
     let mut text = format!("{HEAD}FROM ./{name}\nPARAMETER num_ctx {context}\n");
-    if chats {
-        return text;
+    let Some(format) = format else {
+        text += "TEMPLATE \"{{ .Prompt }}\"\n";
+        text += &format!("PARAMETER temperature {TEMPERATURE}\nPARAMETER num_predict {TOKENS}\n");
+        if ends {
+            text += &format!("PARAMETER stop \"{END_OF_TEXT}\"\n");
+        }
+        return (text, Spoken::Text);
+    };
+    let spoken = match template_of(&format.template) {
+        Some((template, system)) => {
+            text += &format!("TEMPLATE \"\"\"{template}\"\"\"\n");
+            if system { Spoken::Talks } else { Spoken::WithoutSystem }
+        }
+        None => Spoken::Unsaid,
+    };
+    // A mark within an answer would be the end of one, whatever the template calls it.
+    let end = Some(&format.end).filter(|end| !end.is_empty() && !format.marks.contains(end));
+    for stop in format.marks.iter().chain(end).filter(|stop| !stop.contains(['"', '\n'])) {
+        text += &format!("PARAMETER stop \"{stop}\"\n");
     }
-    text += "TEMPLATE \"{{ .Prompt }}\"\n";
-    text += &format!("PARAMETER temperature {TEMPERATURE}\nPARAMETER num_predict {TOKENS}\n");
-    if ends {
-        text += &format!("PARAMETER stop \"{END_OF_TEXT}\"\n");
-    }
-    text
+    (text, spoken)
 }
 
 #[cfg(test)]
@@ -79,19 +129,45 @@ mod tests {
                     TEMPLATE \"{{ .Prompt }}\"\n\
                     PARAMETER temperature 0.8\n\
                     PARAMETER num_predict 256\n";
-        assert_eq!(modelfile("my book.gguf", 64, false, false), base);
-        let ended = modelfile("my book.gguf", 64, false, true);
+        assert_eq!(modelfile("my book.gguf", 64, None, false).0, base);
+        let ended = modelfile("my book.gguf", 64, None, true).0;
         assert_eq!(ended, format!("{base}PARAMETER stop \"<|endoftext|>\"\n"));
-        let chats = modelfile("chat.gguf", 2048, true, true);
-        assert!(!chats.contains("TEMPLATE") && !chats.contains("stop"), "{chats}");
-        assert!(chats.contains("PARAMETER num_ctx 2048\n"));
+    }
+
+    #[cfg(feature = "bpe")]
+    #[test]
+    fn a_model_that_talks_has_its_template_and_its_marks() {
+        use crate::tokenizers::talking;
+        use llm_core::tokenizer::ByteTokenizer;
+        use std::sync::Arc;
+        let bytes = talking(Arc::new(ByteTokenizer), None, true).unwrap();
+        let format = ChatFormat::own(&*bytes);
+        let (text, spoken) = modelfile("chat.gguf", 2048, format.as_ref(), true);
+        assert_eq!(spoken, Spoken::Talks);
+        assert!(text.contains("TEMPLATE \"\"\"{{ if .System }}<|im_start|>system\n"), "{text}");
+        let stops = "PARAMETER stop \"<|im_start|>\"\nPARAMETER stop \"<|im_end|>\"\n";
+        assert!(text.ends_with(stops) && text.contains("PARAMETER num_ctx 2048\n"), "{text}");
+        let odd = talking(Arc::new(ByteTokenizer), Some("{{ messages | length }}".into()), true);
+        let format = ChatFormat::own(&*odd.unwrap());
+        let (text, spoken) = modelfile("chat.gguf", 2048, format.as_ref(), true);
+        assert_eq!((spoken, text.contains("TEMPLATE")), (Spoken::Unsaid, false));
+    }
+
+    #[test]
+    fn a_name_adds_no_line() {
+        for name in ["a.gguf", "my book.gguf", "a\"b#{{x}}.gguf", "-n", "\u{732b}.gguf"] {
+            assert!(check_name(Path::new(name)).is_ok(), "{name}");
+        }
+        for name in ["x\nSYSTEM evil\n.gguf", "a.gguf ", " a", "\tb", "a\u{85}"] {
+            assert!(check_name(Path::new(name)).is_err(), "{name}");
+        }
     }
 
     #[test]
     fn only_its_own_are_known_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.Modelfile");
-        std::fs::write(&path, modelfile("a.gguf", 8, false, false)).unwrap();
+        std::fs::write(&path, modelfile("a.gguf", 8, None, false).0).unwrap();
         assert!(is_our_modelfile(&path));
         std::fs::write(&path, "FROM ./a.gguf\n").unwrap();
         assert!(!is_our_modelfile(&path));

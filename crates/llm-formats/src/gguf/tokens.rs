@@ -14,6 +14,7 @@ use super::value::MetaValue;
 use super::ways::{UNITS, ignores_merges, ways, without_offsets};
 use crate::alphabet;
 use crate::bpe;
+use crate::chat::ChatFormat;
 use crate::error::{FormatError, Result, shown};
 use crate::kept::Kept;
 use llm_core::base::Message;
@@ -50,6 +51,8 @@ pub(super) struct Tokens {
     merges: Vec<String>,
     /// The token that ends a text.
     end: Option<TokenId>,
+    /// The token that ends an answer.
+    end_of_turn: Option<TokenId>,
     /// What is named besides them.
     kept: Kept,
 }
@@ -74,6 +77,7 @@ impl Tokens {
             }
         };
         tokens.end = tokenizer.end_of_text();
+        tokens.end_of_turn = ChatFormat::own(tokenizer).and_then(|format| format.end_token);
         for id in tokens.names.len()..tokenizer.vocab_size() {
             tokens.names.push(format!("[PAD{id}]"));
             tokens.kinds.push(kind::UNUSED);
@@ -110,7 +114,8 @@ impl Tokens {
         if merges.is_empty() {
             merges.push(NEVER.into());
         }
-        Tokens { pre: UNITS.into(), names, kinds, merges, end: None, kept: Kept::default() }
+        let pre = UNITS.into();
+        Tokens { pre, names, kinds, merges, end: None, end_of_turn: None, kept: Kept::default() }
     }
 
     /// Of a tokenizer.json, our own or one that was read.
@@ -156,6 +161,7 @@ impl Tokens {
             kinds,
             merges,
             end: None,
+            end_of_turn: None,
             kept: kept.map_err(|_| damaged())?,
         })
     }
@@ -164,7 +170,7 @@ impl Tokens {
     /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`].
     pub(super) fn entries(self) -> Vec<(String, MetaValue)> {
         let end = self.end();
-        let Tokens { pre, names, kinds, merges, kept, .. } = self;
+        let Tokens { pre, names, kinds, merges, end_of_turn, kept, end: _ } = self;
         let begin = kept.bos.and_then(|bos| names.iter().position(|name| *name == bos));
         let [begin, end] = [begin.map_or(end, |id| id as TokenId), end].map(MetaValue::u32);
         let key = |name: &str| format!("tokenizer.ggml.{name}");
@@ -178,6 +184,8 @@ impl Tokens {
             (key("eos_token_id"), end),
             (key("add_bos_token"), MetaValue::Bool(false)),
         ];
+        let end_of_turn = end_of_turn.map(MetaValue::u32);
+        entries.extend(end_of_turn.map(|id| (key("eot_token_id"), id)));
         let template = kept.chat_template.map(MetaValue::Text);
         entries.extend(template.map(|text| (format!("tokenizer.{TEMPLATE}"), text)));
         entries
@@ -189,14 +197,15 @@ impl Tokens {
         let nul = alphabet::symbols(&[0]);
         let nul = || self.names.iter().position(|name| *name == nul);
         let last = || self.kinds.iter().rposition(|kind| *kind == kind::NORMAL);
-        let id = self.end.map(|id| id as usize).or_else(nul).or_else(last);
+        let end = self.end.or(self.end_of_turn);
+        let id = end.map(|id| id as usize).or_else(nul).or_else(last);
         id.unwrap_or(0) as TokenId
     }
 
     /// A token of the model's own text that llama.cpp would end a text at, for want of another.
     pub(super) fn end_within_text(&self) -> Option<TokenId> {
         let end = self.end();
-        let within = self.end.is_none() && self.names[end as usize] != alphabet::symbols(&[0]);
+        let within = self.end.or(self.end_of_turn).is_none() && self.names[end as usize] != alphabet::symbols(&[0]);
         within.then_some(end)
     }
 
@@ -271,7 +280,7 @@ impl Tokens {
             },
             eos: last.filter(|last| last != END_OF_TEXT),
         };
-        Ok(Some(Tokens { pre, names, kinds, merges, end, kept }))
+        Ok(Some(Tokens { pre, names, kinds, merges, end, end_of_turn: None, kept }))
     }
 
     /// The tokenizer of a file for a model with a vocabulary of this size.

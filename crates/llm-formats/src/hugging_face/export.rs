@@ -2,6 +2,7 @@
 
 use super::names::Names;
 use super::{CONFIG, Family, GENERATION, WEIGHTS, config, llama, tokenizer};
+use crate::chat::ChatFormat;
 use crate::error::{FormatError, Result, foreign_block};
 use crate::imported::{SEVERAL, is_modern};
 use crate::safetensors::{Data, Named, write};
@@ -117,8 +118,11 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
     let mut files = tokenizer::export(tokenizer, config.seq_len)?;
     let end = tokenizer.end_of_text();
     let begin = tokenizers::begin_of_text(tokenizer)?;
+    // A model that learned turns ends where one does, and where a text does.
+    let ends = ChatFormat::own(tokenizer).map(|format| format.ends()).unwrap_or_default();
+    let ends = if ends.len() > 1 { json!(ends) } else { json!(end.or(ends.first().copied())) };
     let generation =
-        json!({"_from_model_config": true, "bos_token_id": begin, "eos_token_id": end});
+        json!({"_from_model_config": true, "bos_token_id": begin, "eos_token_id": ends});
     files.push((GENERATION, pretty(&generation)));
     let spec = model.attention().spec();
     let settings = match family {

@@ -4,6 +4,7 @@ use super::config::{self, ConfigJson};
 use super::fields::numbers;
 use super::names::{Names, Source};
 use super::{CONFIG, GENERATION, names, tokenizer, weights};
+use crate::chat::ChatFormat;
 use crate::error::{FormatError, Result, shown};
 use crate::files::read_small;
 use crate::imported::{FromSpec, Imported, Note, attention, check, fine_tuning, parameter};
@@ -44,7 +45,12 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
     };
     let tokenizer = tokenizer::import(folder, settings.config.vocab_size, &ends)?;
     let end = tokenizer.as_ref().and_then(|tokenizer| tokenizer.end_of_text());
-    if let (Some(end), true) = (end, ends.iter().any(|id| *id != ends[0])) {
+    let format = tokenizer.as_deref().and_then(ChatFormat::own);
+    let known: Vec<u64> = match format {
+        Some(format) => format.ends().into_iter().map(u64::from).collect(),
+        None => ends.first().copied().into_iter().collect(),
+    };
+    if let (Some(end), true) = (end, ends.iter().any(|id| !known.contains(id))) {
         settings.notes.push(Note::FurtherEnds { end });
     }
     let (path, contents) = weights::open_all(folder)?;

@@ -13,6 +13,7 @@
 //! What was written as byte or char is known again when it is read.
 
 use super::units;
+use crate::alphabet;
 use crate::bpe;
 use crate::error::{FormatError, Result, shown};
 use crate::files::read_small;
@@ -45,6 +46,9 @@ const ADDED: &str = "added_tokens.json";
 const TEMPLATE: &str = "chat_template.jinja";
 /// Bytes of each of them.
 const MAX_SETTINGS: u64 = 16 << 20;
+
+/// A control character of which neither texts nor its letter in GPT-2's alphabet make use.
+const BEGINNING: u8 = 0x14;
 
 /// The merges file of a tokenizer without any.
 const NO_MERGES: &[u8] = b"#version: 0.2\n";
@@ -80,11 +84,21 @@ pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Files> {
         settings["bos_token"] = json!(kept.bos.as_deref().unwrap_or(end));
         settings["eos_token"] = json!(end);
     }
+    // Programs that judge a model ask for a token to begin with: of bytes one that hardly any text has.
+    let beginning = alphabet::symbol(BEGINNING).to_string();
+    if tokenizer.end_of_text().is_none() && has_bytes(tokenizer) {
+        settings["bos_token"] = json!(beginning);
+    }
     if let Some(template) = &kept.chat_template {
         settings["chat_template"] = json!(template);
     }
     files.push((SETTINGS, json(&settings)));
     Ok(files)
+}
+
+/// Whether every byte is a token.
+fn has_bytes(tokenizer: &dyn Tokenizer) -> bool {
+    [ByteTokenizer::NAME, bpe::NAME].contains(&tokenizer.name())
 }
 
 /// The tokenizer of a folder, if it has one, for a model with this many tokens, of which `ends` end
@@ -121,7 +135,11 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
     if whole.exists() {
         let text = read(&whole)?;
         let tokenizer = match units::known(&text) {
-            Some(tokenizer) => tokenizer,
+            Some(tokenizer) => match template(folder, settings(folder)?.get("chat_template"))? {
+                Some(own) => tokenizers::talking(tokenizer, Some(own), false)
+                    .map_err(|e| refused(&whole, e))?,
+                None => tokenizer,
+            },
             None if !bpe::AVAILABLE => {
                 return bpe::from_tokenizer_json(&text).map(Some).map_err(|e| refused(&whole, e));
             }
@@ -226,7 +244,8 @@ fn kept(
     };
     let eos_or_usual = eos.as_deref().unwrap_or(END_OF_TEXT);
     Ok(Kept {
-        bos: token("bos_token").filter(|bos| bos != eos_or_usual),
+        bos: token("bos_token")
+            .filter(|bos| bos != eos_or_usual && *bos != alphabet::symbol(BEGINNING).to_string()),
         chat_template: template(folder, settings.get("chat_template"))?,
         eos: eos.filter(|eos| eos != END_OF_TEXT),
     })

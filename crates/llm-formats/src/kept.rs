@@ -7,16 +7,21 @@ use serde::{Deserialize, Serialize};
 pub const MARKS: [&str; 2] = ["<|im_start|>", "<|im_end|>"];
 
 /// The format of a model that has no template of its own: ChatML.
-pub const CHATML: &str = "{% for message in messages %}\
+pub(crate) const CHATML: &str = "{% for message in messages %}\
     {{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}\
     {% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
 
 /// ChatML for a vocabulary without its marks: an answer ends with the one token that ends a text, at
 /// which every program stops.
-pub const CHATML_OF_LETTERS: &str = "{% for message in messages %}\
+const CHATML_OF_LETTERS: &str = "{% for message in messages %}\
     {{ '<|im_start|>' + message['role'] + '\n' + message['content'] }}\
     {% if message['role'] == 'assistant' %}{{ eos_token }}{% else %}{{ '<|im_end|>' }}{% endif %}\
     {{ '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}";
+
+/// ChatML for a vocabulary that has its marks, or not, and a token that ends a text, or not.
+pub(crate) fn chatml(marked: bool, ended: bool) -> &'static str {
+    if ended && !marked { CHATML_OF_LETTERS } else { CHATML }
+}
 
 /// Texts as they are in tokenizer_config.json.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

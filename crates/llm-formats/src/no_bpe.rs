@@ -106,7 +106,7 @@ pub fn of_bytes(_: bool) -> Result<Arc<dyn Tokenizer>> {
 ///
 /// # Errors
 /// Always.
-pub fn talking(_: &[u8], _: &[&str], _: Option<String>) -> Result<Arc<dyn Tokenizer>> {
+pub fn talking(_: &[u8], _: &[&str], _: String) -> Result<Arc<dyn Tokenizer>> {
     Err(refused())
 }
 

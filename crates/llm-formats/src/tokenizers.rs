@@ -2,7 +2,7 @@
 
 use crate::bpe;
 use crate::error::{FormatError, Result};
-use crate::kept::{Kept, MARKS};
+use crate::kept::{Kept, MARKS, chatml};
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::tokenizer::{
     self, ByteTokenizer, CharTokenizer, END_OF_TEXT, PaddedTokenizer, Tokenizer, WithEndOfText,
@@ -79,9 +79,24 @@ pub fn talking(
             return Err(llm_core::Error::tokenizer(kind, why));
         }
     };
-    let made = bpe::talking(&blob, if marked { &MARKS } else { &[] }, template)?;
+    let has_marks = marked || has_mark(&*tokenizer)?;
+    let usual = || chatml(has_marks, tokenizer.end_of_text().is_some()).to_string();
+    let marks: &[&str] = if marked { &MARKS } else { &[] };
+    let made = bpe::talking(&blob, marks, template.unwrap_or_else(usual))?;
     let rows = tokenizer.vocab_size().max(made.vocab_size());
     Ok(PaddedTokenizer::pad(made, rows))
+}
+
+/// The ChatML of a model that has no template of its own.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
+pub fn usual_template(tokenizer: &dyn Tokenizer) -> llm_core::Result<&'static str> {
+    Ok(chatml(has_mark(tokenizer)?, tokenizer.end_of_text().is_some()))
+}
+
+fn has_mark(tokenizer: &dyn Tokenizer) -> llm_core::Result<bool> {
+    Ok(special_tokens(tokenizer)?.iter().any(|(_, text)| text == MARKS[1]))
 }
 
 /// The special tokens with their texts: the one that ends a text, marks of turns and others of which no text
@@ -94,6 +109,17 @@ pub fn special_tokens(tokenizer: &dyn Tokenizer) -> llm_core::Result<Vec<(TokenI
         bpe::NAME => bpe::special_tokens(&tokenizer.blob()),
         _ => Ok(tokenizer.end_of_text().map(|end| (end, END_OF_TEXT.into())).into_iter().collect()),
     }
+}
+
+/// The kind that was asked for: bytes stay bytes where conversations made a BPE without merges of them.
+pub fn kind(tokenizer: &dyn Tokenizer) -> &str {
+    let is_unit = |byte: u8| tokenizer.bytes_of(byte.into()) == [byte];
+    let special = || special_tokens(tokenizer).map_or(0, |tokens| tokens.len());
+    let all = 256 + special();
+    let is_bytes = tokenizer.name() == bpe::NAME
+        && (0..=255).all(is_unit)
+        && (all..tokenizer.vocab_size()).all(|id| tokenizer.bytes_of(id as TokenId).is_empty());
+    if is_bytes { ByteTokenizer::NAME } else { tokenizer.name() }
 }
 
 /// What belongs to the tokenizer besides: nothing of one that comes from nowhere else.

@@ -87,6 +87,13 @@ pub fn note(note: &Note) -> Message {
             tokens,
             enough
         ),
+        Note::LongChats { longer, count, seq_len } => message!(
+            "{} of {} conversations are longer than {seq} {}: few questions are learned together with \
+             their answers; shorter conversations or a larger {seq} help",
+            longer,
+            count,
+            seq_len
+        ),
         Note::NoPlace { option } => {
             message!("{} has no effect with {no_save}", Filling::Option(option))
         }

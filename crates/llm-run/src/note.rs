@@ -43,6 +43,15 @@ pub enum Note {
     },
     /// Tokens are bytes, and most characters of the text take several.
     LongCharacters,
+    /// Hardly a conversation fits into a window.
+    LongChats {
+        /// Conversations that do not fit, ..
+        longer: usize,
+        /// .. and those that there are to learn.
+        count: usize,
+        /// Tokens of a window.
+        seq_len: usize,
+    },
     /// A setting that differs from the loaded run's.
     Replaces {
         /// The option.

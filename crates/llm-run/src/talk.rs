@@ -2,12 +2,11 @@
 
 use crate::error::{Result, RunError};
 use llm_core::TinyGPT;
-use llm_core::base::with_causes;
 use llm_core::generate::{Generator, Sampling, Stops, Written};
 use llm_core::kernels::small::SmallKind;
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
-use llm_formats::chat::{Template, Turn, end_of_answer};
+use llm_formats::chat::{ChatFormat, Turn};
 use std::fmt;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use std::sync::Arc;
 pub struct Talk<'m> {
     generator: Generator<'m>,
     tokenizer: Arc<dyn Tokenizer>,
-    template: Template,
+    format: ChatFormat,
     stops: Stops,
     turns: Vec<Turn>,
     /// Most tokens of a conversation and an answer.
@@ -54,19 +53,18 @@ impl<'m> Talk<'m> {
         sampling: Sampling,
         weights: Option<SmallKind>,
     ) -> Result<Talk<'m>> {
-        let template = Template::of(&*tokenizer)?;
-        let end = end_of_answer(&template).map_err(RunError::Data)?;
-        let stops = Stops::new([end.trim_end().as_bytes().to_vec()]);
+        let format = ChatFormat::of(&*tokenizer)?;
+        let stops = format.stops();
         let turns = system.map(|text| Turn::new("system", text)).into_iter().collect();
         let context = model.config().seq_len;
         // Any prompt: the first question takes its place.
         let generator = Generator::with_weights(model, &[0], sampling, 1, weights)?;
-        Ok(Talk { generator, tokenizer, template, stops, turns, context, asked: 0 })
+        Ok(Talk { generator, tokenizer, format, stops, turns, context, asked: 0 })
     }
 
     /// Whether the model has a chat template of its own.
     pub fn has_template(&self) -> bool {
-        self.template.is_own
+        self.format.template.is_own
     }
 
     /// Asks, and has the answer written: at most `n` tokens, up to what ends one. `go_on` is as for
@@ -99,18 +97,18 @@ impl<'m> Talk<'m> {
     }
 
     /// The conversation with the last question as tokens, and how many turns had to be left out for an
-    /// answer of `n` tokens to fit.
+    /// answer of `n` tokens to fit, or one that takes a quarter of the context.
     fn prompt(&self, n: usize) -> Result<(Vec<u32>, usize)> {
+        // A whole answer may be as long as the context: then nothing before it would ever be kept.
+        let enough = n.min(self.context / 4);
         let first = self.first();
         let mut forgotten = 0;
         loop {
             let turns = [&self.turns[..first], &self.turns[first + forgotten..]].concat();
-            let text = self.template.render(&turns, true).map_err(RunError::Data)?;
-            let tokens = self.tokenizer.encode(text.as_bytes());
-            let tokens = tokens.map_err(|e| RunError::Data(with_causes(&e)))?;
+            let tokens = self.format.question(&turns, &*self.tokenizer)?;
             let last = first + forgotten + 1 == self.turns.len();
             let room = self.context.saturating_sub(tokens.len());
-            if room >= n || (last && room > 0) {
+            if room >= enough || (last && room > 0) {
                 return Ok((tokens, forgotten));
             }
             if last {

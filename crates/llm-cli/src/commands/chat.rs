@@ -4,6 +4,7 @@ use crate::args::{ChatArgs, SamplingArgs};
 use crate::console::{Out, note};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
+use crate::next_commands;
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_core::base::escape::{Printer, Show};
@@ -45,7 +46,12 @@ pub fn chat(program: &Program, args: &ChatArgs) -> Result<()> {
     let mut talk = Talk::new(&run.model, tokenizer.clone(), system, sampling, args.weights)?;
     let (quiet, json, typed) = (args.output.quiet(), args.output.json(), io::stdin().is_terminal());
     if !quiet && !talk.has_template() {
-        note("the model has no chat template of its own: ChatML is used");
+        note(message!(
+            "the model has learned no conversation: it goes on with a text, for which there is {} \
+             generate{} -p TEXT",
+            next_commands::program(program),
+            next_commands::load_flag(&args.load)
+        ));
     }
     if !quiet && typed {
         note(

@@ -9,6 +9,7 @@ use llm_core::base::escape::one_line;
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, IoAction, TinyGPT};
+use llm_formats::gguf::Spoken;
 use llm_formats::hugging_face::Family;
 use llm_formats::{FormatError, gguf, hugging_face, own_names};
 use llm_run::folder::{may_replace, to_load};
@@ -50,13 +51,15 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
                 false => not_for_llama_cpp(e, &path),
             })?;
             refuse_foreign(&args.target, gguf::is_ours)?;
+            gguf::check_name(&args.target).map_err(|e| RunError::Usage(e.message()))?;
             refuse_foreign(&gguf::modelfile_of(&args.target), gguf::is_our_modelfile)?;
             let name = args.target.file_stem().unwrap_or_default().to_string_lossy();
             let written =
                 gguf::export(&args.target, model, tokenizer.as_ref(), stored(args.stored), &name);
             let exported = written.map_err(|e| not_for_llama_cpp(e, &path))?;
-            gguf::write_modelfile(&args.target, model, tokenizer.as_ref())?;
+            let spoken = gguf::write_modelfile(&args.target, model, tokenizer.as_ref())?;
             notes = gguf_notes(&exported, tokenizer.as_ref());
+            notes.extend(modelfile_note(spoken));
         }
     }
     if !args.output.quiet() {
@@ -160,6 +163,20 @@ fn gguf_notes(exported: &gguf::Exported, tokenizer: &dyn Tokenizer) -> Vec<Messa
         ));
     }
     notes
+}
+
+/// What of the model's way of talking Ollama will not know.
+fn modelfile_note(spoken: Spoken) -> Option<Message> {
+    match spoken {
+        Spoken::Text | Spoken::Talks => None,
+        Spoken::WithoutSystem => Some(message!(
+            "the chat template takes no system message, and the TEMPLATE for Ollama has none"
+        )),
+        Spoken::Unsaid => Some(message!(
+            "the Modelfile has no TEMPLATE: what the chat template writes depends on more than who \
+             speaks; Ollama does not run Jinja, so write one by hand"
+        )),
+    }
 }
 
 /// An existing file is replaced only when it was exported here.

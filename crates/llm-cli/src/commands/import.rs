@@ -11,6 +11,7 @@ use llm_core::base::escape::one_line;
 use llm_core::base::{Message, system_reason, thousands};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Config, checkpoint, counted, message};
+use llm_formats::chat::ChatFormat;
 use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use llm_run::folder::Target;
@@ -205,7 +206,10 @@ fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> V
     }
     let prompt = next_commands::prompt(None, tokenizer);
     vec![
-        message!("next    {} generate{}{} -n 100", name, load, prompt),
+        match ChatFormat::own(tokenizer) {
+            Some(_) => message!("next    {} chat{}", name, load),
+            None => message!("next    {} generate{}{} -n 100", name, load, prompt),
+        },
         message!("        {}{} --data FILE --steps 100", name, load),
     ]
 }

@@ -18,6 +18,7 @@ use llm_core::kernels::small::SmallKind;
 use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{TinyGPT, TokenId};
+use llm_formats::chat::{ChatFormat, Turn};
 use llm_lens::with_room;
 use llm_run::defaults::TextDefaults;
 use llm_run::log::Sample;
@@ -45,6 +46,8 @@ pub struct Request {
     /// goes on past that from what the cache holds.
     pub window: Option<usize>,
     stops: Stops,
+    /// What stands for the prompt where it is a question with its marks.
+    asked: Option<String>,
     /// How they are shown.
     show: Show,
     /// Number of next tokens in a table; 0: no table.
@@ -103,6 +106,7 @@ impl Request {
             slide: args.slide,
             window: None,
             stops: Stops::new(args.stop.iter().map(|stop| prompt::bytes_of(stop))),
+            asked: None,
             show: match (yes(args.raw), yes(args.escape_bytes)) {
                 (true, _) => Show::Raw,
                 (false, true) => Show::Escaped,
@@ -112,6 +116,18 @@ impl Request {
             table_each: each,
             weights: None,
         })
+    }
+
+    /// Asks what turns end with, in the format that was learned, in the place of going on with a text.
+    ///
+    /// # Errors
+    /// [`RunError::Data`] for turns that the format refuses.
+    pub fn ask(&mut self, turns: &[Turn]) -> Result<()> {
+        let format = ChatFormat::of(&*self.tokenizer)?;
+        self.prompt = format.question(turns, &*self.tokenizer)?;
+        self.stops = self.stops.clone().and(format.end.into_bytes());
+        self.asked = turns.last().map(|turn| format!("> {}\n", turn.content));
+        Ok(())
     }
 
     /// Checks that `--slide` fits a model of this context.
@@ -157,6 +173,7 @@ impl Request {
         let mut generator =
             Generator::with_weights(model, &self.prompt, sampling, slide, self.weights)?;
         let text = match self.numbers() && !json {
+            _ if let Some(asked) = &self.asked => asked.clone().into_bytes(),
             true => self.prompt.iter().flat_map(|&token| number(token)).collect(),
             false => self.tokenizer.decode(&self.without_ends())?,
         };

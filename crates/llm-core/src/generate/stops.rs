@@ -15,6 +15,12 @@ impl Stops {
         Stops { texts, held: Vec::new() }
     }
 
+    /// Waits for one more.
+    pub fn and(mut self, text: Vec<u8>) -> Stops {
+        self.texts.extend(Some(text).filter(|text| !text.is_empty()));
+        self
+    }
+
     /// What is certain not to be part of a stop, and whether one was complete: then everything
     /// before it came out, and nothing more follows.
     pub fn push(&mut self, bytes: &[u8]) -> (Vec<u8>, bool) {

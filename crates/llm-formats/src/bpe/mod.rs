@@ -27,7 +27,7 @@ mod wholes;
 pub use train::{Learning, learn};
 
 use crate::alphabet;
-use crate::kept::{CHATML, CHATML_OF_LETTERS, Kept, MARKS};
+use crate::kept::Kept;
 use kind::Words;
 use llm_core::base::{Message, memory};
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
@@ -149,24 +149,19 @@ pub fn of_bytes(ended: bool) -> Result<Arc<dyn Tokenizer>> {
     Ok(Arc::new(Bpe::new(Parts { vocab, added, ..Parts::default() })?))
 }
 
-/// The tokenizer that [`Tokenizer::blob`] wrote, with `marks` as tokens and a chat template kept with it:
-/// ChatML where none is given.
+/// The tokenizer that [`Tokenizer::blob`] wrote, with `marks` as tokens and a chat template kept with it.
 ///
 /// # Errors
 /// As [`from_tokenizer_json`].
-pub fn talking(blob: &[u8], marks: &[&str], template: Option<String>) -> Result<Arc<dyn Tokenizer>> {
+pub fn talking(blob: &[u8], marks: &[&str], template: String) -> Result<Arc<dyn Tokenizer>> {
     let mut parts = load::tokenizer_json(blob)?;
     for mark in marks {
         let next = parts.next();
-        if !parts.has(mark) {
+        if parts.added.iter().all(|token| token.content != *mark) {
             parts.added.push(Added::special(mark, next));
         }
     }
-    let chatml = match parts.end() {
-        Some(_) if !parts.has(MARKS[1]) => CHATML_OF_LETTERS,
-        _ => CHATML,
-    };
-    parts.kept.chat_template = Some(template.unwrap_or_else(|| chatml.into()));
+    parts.kept.chat_template = Some(template);
     Ok(Arc::new(Bpe::new(parts)?))
 }
 

@@ -96,11 +96,6 @@ impl Parts {
         numbers.map(|id| id.saturating_add(1)).max().unwrap_or(0)
     }
 
-    /// Whether this is an added token.
-    pub(super) fn has(&self, content: &str) -> bool {
-        self.added.iter().any(|token| token.content == content)
-    }
-
     /// The number of the token that ends a text.
     pub(super) fn end(&self) -> Option<u64> {
         let end = self.kept.eos.as_deref().unwrap_or(END_OF_TEXT);

@@ -7,6 +7,7 @@ use crate::error::{FormatError, Result};
 use crate::tokenizers::special_tokens;
 use llm_core::TokenId;
 use llm_core::base::with_causes;
+use llm_core::generate::Stops;
 use llm_core::tokenizer::Tokenizer;
 
 /// The template of a model, and what it writes around answers.
@@ -60,6 +61,11 @@ impl ChatFormat {
     pub fn ends(&self) -> Vec<TokenId> {
         let other = self.end_of_text.filter(|end| Some(*end) != self.end_token);
         self.end_token.into_iter().chain(other).collect()
+    }
+
+    /// The texts at which an answer ends; none where the template ends it with nothing.
+    pub fn stops(&self) -> Stops {
+        Stops::new([self.end.as_bytes().to_vec()])
     }
 
     /// The tokens of turns and of what stands before the answer that comes next.

@@ -10,6 +10,7 @@
 //! | `answers` | which part of a conversation that is written down is an answer |
 //! | `format` | how a model talks: its template, what begins and what ends an answer |
 //! | `file` | the lines of files, and which of them stay unseen |
+//! | `asked` | how long conversations are, and what is asked in them |
 //! | `tokens` | their tokens, and which of them are learned |
 
 mod line;
@@ -25,6 +26,8 @@ mod answers;
 mod format;
 
 mod file;
+
+mod asked;
 
 mod tokens;
 

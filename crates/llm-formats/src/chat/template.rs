@@ -6,8 +6,7 @@
 //! when it began. Templates that ask for it have a fixed day instead.
 
 use super::line::{ASSISTANT, Turn};
-use crate::kept::CHATML;
-use crate::tokenizers::kept;
+use crate::tokenizers::{kept, usual_template};
 use llm_core::Result;
 use llm_core::base::Message;
 use llm_core::message;
@@ -48,7 +47,10 @@ impl Template {
         let eos = kept.eos.or(end).unwrap_or_default();
         let bos = kept.bos.unwrap_or_else(|| eos.clone());
         let is_own = kept.chat_template.is_some();
-        let source = kept.chat_template.unwrap_or_else(|| CHATML.into());
+        let source = match kept.chat_template {
+            Some(own) => own,
+            None => usual_template(tokenizer)?.into(),
+        };
         let made = Template::new(source, bos, eos, is_own);
         made.map_err(|why| llm_core::Error::tokenizer(tokenizer.name(), why))
     }
@@ -124,7 +126,7 @@ pub(super) mod tests {
     }
 
     pub fn chatml() -> Template {
-        template(CHATML)
+        template(crate::kept::CHATML)
     }
 
     #[test]

@@ -47,7 +47,9 @@ pub use dequantise::dequantise;
 pub use export::{Exported, check_model, export, is_ours};
 pub use file::{Gguf, Needed, TensorInfo};
 pub use import::{import, read};
-pub use modelfile::{Spoken, check_name, is_our_modelfile, modelfile, modelfile_of, write_modelfile};
+pub use modelfile::{
+    Spoken, check_name, is_our_modelfile, modelfile, modelfile_of, write_modelfile,
+};
 pub use pieces::Architecture;
 pub use quantise::{Stored, quantise};
 pub use value::MetaValue;

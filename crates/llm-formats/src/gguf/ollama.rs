@@ -124,9 +124,11 @@ impl Pieces {
         let Pieces { system, begin, user, answer, ask } = self;
         let around = |[before, after]: &[String; 2]| format!("{before}{{{{ .Content }}}}{after}");
         let beginning = match system {
-            Some([before, after]) => format!(
-                "{{{{ if .System }}}}{before}{{{{ .System }}}}{after}{{{{ else }}}}{begin}{{{{ end }}}}"
-            ),
+            Some([before, after]) => {
+                let other =
+                    if begin.is_empty() { String::new() } else { format!("{{{{ else }}}}{begin}") };
+                format!("{{{{ if .System }}}}{before}{{{{ .System }}}}{after}{other}{{{{ end }}}}")
+            }
             None => begin.clone(),
         };
         format!(
@@ -158,7 +160,7 @@ mod tests {
         assert!(system);
         assert_eq!(
             text,
-            "{{ if .System }}<|im_start|>system\n{{ .System }}<|im_end|>\n{{ else }}{{ end }}\
+            "{{ if .System }}<|im_start|>system\n{{ .System }}<|im_end|>\n{{ end }}\
              {{ range .Messages }}{{ if eq .Role \"user\" }}<|im_start|>user\n{{ .Content }}<|im_end|>\n\
              {{ else if eq .Role \"assistant\" }}<|im_start|>assistant\n{{ .Content }}<|im_end|>\n\
              {{ end }}{{ end }}<|im_start|>assistant\n"

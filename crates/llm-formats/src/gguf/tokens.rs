@@ -205,7 +205,8 @@ impl Tokens {
     /// A token of the model's own text that llama.cpp would end a text at, for want of another.
     pub(super) fn end_within_text(&self) -> Option<TokenId> {
         let end = self.end();
-        let within = self.end.or(self.end_of_turn).is_none() && self.names[end as usize] != alphabet::symbols(&[0]);
+        let within = self.end.or(self.end_of_turn).is_none()
+            && self.names[end as usize] != alphabet::symbols(&[0]);
         within.then_some(end)
     }
 

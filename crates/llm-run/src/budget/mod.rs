@@ -18,7 +18,8 @@ use crate::error::{Result, RunError};
 use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
-use crate::plan::untaught;
+use crate::plan::{fitted, untaught};
+use crate::settings::whole;
 use crate::tokenizers;
 use crate::training::{measured_time, step_seconds};
 use choose::{FEWEST_STEPS, MOST_PASSES, MOST_PASSES_LEARNED};
@@ -28,9 +29,11 @@ use llm_core::recipe::DataForm;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{TokenDataset, TokenId, message};
+use llm_formats::chat::ChatFormat;
 use llm_formats::data_files::{Reading, is_stdin};
 use llm_lens::training_flops;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Of the time, what is planned for; the rest is for what cannot be foreseen.
@@ -70,6 +73,10 @@ pub fn in_time(
         }
         _ => None,
     };
+    let chats = Lengths::of(&input, filled.learns())?;
+    if let Some(chats) = &chats {
+        filled.put("seq", chats.seq_len);
+    }
     drop(input);
     let val = if options.val.is_empty() { 0 } else { length(&text(&options.val)?)? };
     let (bytes_f, seconds) = (bytes as f64, time.as_secs_f64());
@@ -80,12 +87,21 @@ pub fn in_time(
     }
     let left = || PLANNED * seconds - beginning - clock.begin.elapsed().as_secs_f64();
     let short = measured_time().min(time.mul_f64(OF_A_TRIAL));
-    let (trials, val_frac) = trials(models, &filled, vocab_size, short, &left)?;
+    let (mut trials, val_frac) = trials(models, &filled, vocab_size, short, &left)?;
     let a_token = if filled.learns() { BYTES_A_TOKEN } else { 1.0 };
     let eval_every = options.habits.eval_every.unwrap_or(INTERVAL);
+    // Rows are as long as conversations are, and not as long as a window.
+    let (all, filling) = match &chats {
+        Some(chats) => (chats.tokens, chats.filling(&filled.options)),
+        None => (bytes_f / a_token, 1.0),
+    };
+    for trial in &mut trials {
+        trial.step *= filling;
+        trial.tokens *= filling;
+    }
     let text = TextLength {
-        learnt: bytes_f * (1.0 - val_frac) / a_token,
-        unseen: (bytes_f * val_frac + val as f64) / a_token,
+        learnt: all * (1.0 - val_frac),
+        unseen: all * val_frac + val as f64 / a_token,
         eval_every,
         most_passes: if filled.learns() { MOST_PASSES_LEARNED } else { MOST_PASSES },
     };
@@ -105,6 +121,41 @@ pub fn in_time(
     filled.put("steps", steps);
     let Filled { options, settings } = filled;
     Ok((options, Note::Chosen { seconds, bytes, settings }))
+}
+
+/// What is known of the lengths of conversations.
+#[derive(Debug)]
+struct Lengths {
+    /// The window that is chosen for them.
+    seq_len: usize,
+    /// Their tokens, all together.
+    tokens: f64,
+    /// Tokens of one, on average.
+    mean: f64,
+}
+
+impl Lengths {
+    /// Those of an input that holds conversations, in bytes and marks; of a vocabulary that is not learned
+    /// yet as many as its tokens are at most.
+    fn of(input: &Input, learns: bool) -> Result<Option<Lengths>> {
+        let Input::Files(files) = input else { return Ok(None) };
+        let Some(chats) = &files.chats else { return Ok(None) };
+        let bytes = tokenizers::Choice::Byte.talking(Arc::new(ByteTokenizer))?;
+        let format = ChatFormat::of(&*bytes)?;
+        let mut lengths = chats.lengths(&format, &*bytes);
+        if learns {
+            lengths.iter_mut().for_each(|length| *length = length.div_ceil(2));
+        }
+        let tokens = lengths.iter().sum::<usize>() as f64;
+        let mean = tokens / lengths.len().max(1) as f64;
+        Ok(Some(Lengths { seq_len: fitted(&lengths), tokens, mean }))
+    }
+
+    /// How much of a window a conversation fills.
+    fn filling(&self, options: &Options) -> f64 {
+        let seq_len = whole(&options.given, "seq").unwrap_or(self.seq_len as u64);
+        (self.mean / seq_len.max(1) as f64).clamp(0.01, 1.0)
+    }
 }
 
 /// What has no room for a choice.

@@ -16,10 +16,10 @@ use llm_core::data::TokenDataset;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{counted, message};
-use llm_formats::chat::{Conversations, Template};
+use llm_formats::chat::{Conversations, Template, Turn};
 use llm_formats::data_files::in_memory;
 use llm_formats::text::Text;
-use llm_formats::tokenizers::is_bytes;
+use llm_formats::tokenizers::{is_bytes, kind};
 use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use std::sync::Arc;
 
@@ -42,6 +42,19 @@ pub struct Data {
     pub label: Message,
     /// First words of an unseen story, to prompt with.
     pub opening: Option<String>,
+    /// What is known of conversations.
+    pub chats: Option<ChatFacts>,
+}
+
+/// What is known of the conversations of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatFacts {
+    /// Those to learn.
+    pub count: usize,
+    /// Those of them that are longer than a window.
+    pub longer: usize,
+    /// A question, of an unseen conversation if there is one, with what was said before.
+    pub question: Option<Vec<Turn>>,
 }
 
 impl Data {
@@ -123,7 +136,7 @@ impl Data {
         // The story after the last one: never trained on.
         let next = llm_stories::story(seed, count).text;
         let opening = next.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
-        Ok(Data { train, val: val.transpose()?, label, opening: Some(opening) })
+        Ok(Data { train, val: val.transpose()?, label, opening: Some(opening), chats: None })
     }
 
     fn of_files(
@@ -155,7 +168,7 @@ impl Data {
         }
         let val = Validation::of(val, seq_len, tokenizer.clone());
         let val = (!val.is_empty()).then_some(val);
-        Ok(Data { train, val, label, opening: None })
+        Ok(Data { train, val, label, opening: None, chats: None })
     }
 
     /// Tokens that stand for one pass over the training data: a window for each conversation.
@@ -208,6 +221,7 @@ fn of_chats(
     let template = template(tokenizer)?;
     let count = chats.len();
     let [learned, unseen] = chats.divided(share);
+    let asked = (learned.len(), unseen.question().or_else(|| learned.question()));
     let made = learned.tokens(&template, &**tokenizer, cut)?;
     let made = made.ok_or_else(|| RunError::Data(nothing_said(name)))?;
     let unseen = unseen.tokens(&template, &**tokenizer, cut)?;
@@ -222,7 +236,8 @@ fn of_chats(
             .then(|| message!("{} longer than {} tokens, learned in parts", longer, cut.seq_len)),
     ];
     let label = with_facts(label, facts.into_iter().flatten());
-    Ok(Data { train: made.data, val, label, opening: None })
+    let chats = ChatFacts { count: asked.0, longer, question: asked.1 };
+    Ok(Data { train: made.data, val, label, opening: None, chats: Some(chats) })
 }
 
 fn template(tokenizer: &Arc<dyn Tokenizer>) -> Result<Template> {
@@ -307,8 +322,8 @@ fn unseen(files: &Files, share: f64) -> Result<Message> {
 /// Of what the vocabulary consists, when it is not all bytes.
 fn vocabulary(tokenizer: &dyn Tokenizer) -> Option<Message> {
     let size = tokenizer.vocab_size();
-    match tokenizer.name() {
-        ByteTokenizer::NAME => None,
+    match kind(tokenizer) {
+        ByteTokenizer::NAME if size <= ByteTokenizer::VOCAB_SIZE + 1 => None,
         IdsTokenizer::NAME => Some(message!("a vocabulary of {} numbers", size)),
         name => Some(message!("{} {} tokens", base::thousands(size as u64), name)),
     }

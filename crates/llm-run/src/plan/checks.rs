@@ -1,6 +1,7 @@
 //! What both ways to a run check: flags that need one another, memory, settings under the names of
 //! their flags.
 
+use crate::data::{ChatFacts, Data};
 use crate::error::{Result, RunError, option};
 use crate::models::{Heads, Models};
 use crate::note::Note;
@@ -89,6 +90,14 @@ pub(super) fn training_memory(
         _ => 0,
     };
     Ok(footprint.training(recipe.batch_size, recipe.seq_len).saturating_sub(elsewhere))
+}
+
+/// The note when hardly a conversation fits into a window: a model then learns beginnings and ends that no
+/// question leads to.
+pub(super) fn unfit(data: &Data, recipe: &Recipe) -> Option<Note> {
+    let ChatFacts { count, longer, .. } = *data.chats.as_ref()?;
+    let seq_len = recipe.seq_len;
+    (10 * longer >= 9 * count).then_some(Note::LongChats { longer, count, seq_len })
 }
 
 /// The note when a learning-rate schedule was given, and the rate is constant.

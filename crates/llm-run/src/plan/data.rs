@@ -9,6 +9,7 @@ use llm_core::base::{Message, bytes};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::Tokenizer;
+use llm_formats::tokenizers;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ pub(super) fn resumed(
     options: &Options,
     files: &TextFiles,
     recipe: &mut Recipe,
-    tokenizer: &Arc<dyn Tokenizer>,
+    tokenizer: &mut Arc<dyn Tokenizer>,
     judged: bool,
     path: &Path,
 ) -> Result<Data> {
@@ -86,6 +87,9 @@ pub(super) fn resumed(
         recipe.val_frac = 0.0; // trained on all of {data} from now on
     }
     check_loss_on(&options.given, &input)?;
+    if input.are_chats() {
+        *tokenizer = tokenizers::talking(tokenizer.clone(), None, false)?;
+    }
     Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)
 }
 
@@ -100,7 +104,7 @@ pub fn own_data(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>) ->
 fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: bool) -> Result<Data> {
     let options = Options::default();
     let files = TextFiles::of_run(&options, path);
-    resumed(&options, &files, &mut recipe.clone(), tokenizer, judged, path)
+    resumed(&options, &files, &mut recipe.clone(), &mut tokenizer.clone(), judged, path)
 }
 
 /// The unseen part of that text.

@@ -1,6 +1,6 @@
 //! A new run: built-in values, preset, flags.
 
-use super::checks::{named_by_option, require, steps_of, training_memory, without_a_course};
+use super::checks::{named_by_option, require, steps_of, training_memory, unfit, without_a_course};
 use super::files::TextFiles;
 use super::run::Plan;
 use crate::data::{Cut, Data, Input, Reading, check_loss_on};
@@ -18,6 +18,7 @@ use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
+use llm_formats::chat::ChatFormat;
 use std::sync::Arc;
 
 /// A new run.
@@ -55,14 +56,47 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
     };
     let val_frac = settings.recipe.val_frac;
     let Made { tokenizer, note } = tokenizers::make(tokens, &input, val_frac, watch)?;
+    let (settings, options) = match fitting(&input, options, &tokenizer)? {
+        Some(fitting) => (self::settings(models, &fitting)?, &fitting.clone()),
+        None => (settings, options),
+    };
     let sources = (input.source(), val.as_ref().map(Input::source));
     let mut settings = settings.on(options, tokenizer.vocab_size(), sources)?;
     let data = Data::new(input, val, val_frac, Cut::from(&settings.recipe), &tokenizer)?;
+    let long = unfit(&data, &settings.recipe);
     plan_epochs(options, data.tokens_of_epoch(settings.recipe.seq_len), &mut settings)?;
     let plan = settings.plan(options, data, tokenizer)?;
     let ignored = ignored(&options.given, &plan.trainer.recipe);
+    let hint = hint.into_iter().chain(long);
     let notes = note.into_iter().chain(hint).chain(plan.notes).chain(ignored).collect();
     Ok(Plan { notes, ..plan })
+}
+
+/// Most tokens of a window that is chosen for conversations.
+const LONGEST_FITTED: usize = 512;
+/// Fewer leave no room for a question that is longer than those that were learned. Rows are as long as the
+/// longest conversation in a batch, so what is not used takes no time.
+const SHORTEST_FITTED: usize = 128;
+
+/// The window into which the longest of conversations of these lengths fits, as far as it is chosen.
+pub fn fitted(lengths: &[usize]) -> usize {
+    let longest = lengths.iter().copied().max().unwrap_or(0);
+    longest.next_multiple_of(64).clamp(SHORTEST_FITTED, LONGEST_FITTED)
+}
+
+/// The options with a window that conversations fit into, where none was asked for.
+fn fitting(
+    input: &Input,
+    options: &Options,
+    tokenizer: &Arc<dyn Tokenizer>,
+) -> Result<Option<Options>> {
+    let asked = options.given.contains_key("seq") || options.preset.is_some();
+    let Input::Files(files) = input else { return Ok(None) };
+    let Some(chats) = files.chats.as_ref().filter(|_| !asked) else { return Ok(None) };
+    let seq_len = fitted(&chats.lengths(&ChatFormat::of(&**tokenizer)?, &**tokenizer));
+    let mut options = options.clone();
+    options.given.insert("seq", seq_len.into());
+    Ok(Some(options))
 }
 
 /// Said where most of a text takes several bytes a character, so that bytes are poor tokens.

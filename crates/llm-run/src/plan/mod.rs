@@ -14,7 +14,7 @@ mod run;
 pub use beside::{SharedData, SharedDecision};
 pub use checks::{check_heads, named_by_option};
 pub use fresh::Settings;
-pub use fresh::{largest_divisor, usual_heads};
+pub use fresh::{fitted, largest_divisor, usual_heads};
 
 pub use data::{about_learnt, own_data, own_unseen};
 pub use files::TextFiles;

@@ -1,6 +1,6 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
-use super::checks::{named_by_option, require, steps_of, training_memory, without_a_course};
+use super::checks::{named_by_option, require, steps_of, training_memory, unfit, without_a_course};
 use super::data;
 use super::files::TextFiles;
 use super::loaded::{Loaded, load};
@@ -34,7 +34,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 /// # Errors
 /// As [`Plan::new`] with [`Options::load`].
 pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
-    let Loaded { run: loaded, tokenizer, has_optimizer } = loaded;
+    let Loaded { run: loaded, mut tokenizer, has_optimizer } = loaded;
     let given = &options.given;
     let attention = loaded.model.attention().spec();
     check_shape(options, &loaded, &attention, tokenizer.as_ref(), path)?;
@@ -87,7 +87,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     let (files, read) = if learns || options.reads || !options.data.is_empty() {
         let (files, recipe) = (TextFiles::of_run(options, path), &mut trainer.recipe);
         let before = recipe.data.clone();
-        let read = data::resumed(options, &files, recipe, &tokenizer, learns, path)?;
+        let read = data::resumed(options, &files, recipe, &mut tokenizer, learns, path)?;
         other_text = before != DataSource::NONE && before != recipe.data;
         (files, Some(read))
     } else {
@@ -104,6 +104,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
         trainer.recipe.check_with(models.optimizers).map_err(named_by_option)?;
     }
+    notes.extend(read.as_ref().filter(|_| learns).and_then(|data| unfit(data, &trainer.recipe)));
     // What was planned goes on as it was planned, to the byte.
     if given.contains_key("steps") || options.epochs.is_some() {
         notes.extend(new_course(given, other_text, &mut trainer)?);

@@ -11,7 +11,8 @@ use llm_formats::data_file::unmarked;
 use llm_formats::files::small_regular_file;
 use llm_formats::first_look::Look;
 use llm_formats::hugging_face::tokenizer::TOKENIZER;
-use llm_formats::tokenizers::with_end_of_text;
+use llm_formats::kept::MARKS;
+use llm_formats::tokenizers::{self, kept, kind, with_end_of_text};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -189,25 +190,41 @@ impl Choice {
         })
     }
 
+    /// The tokenizer of this choice for a model that learns conversations: a vocabulary of the run's own has
+    /// the marks of turns.
+    ///
+    /// # Errors
+    /// As [`tokenizers::talking`].
+    pub fn talking(&self, tokenizer: Arc<dyn Tokenizer>) -> llm_core::Result<Arc<dyn Tokenizer>> {
+        let is_new = matches!(self, Choice::Byte | Choice::Learn { .. });
+        tokenizers::talking(tokenizer, None, is_new)
+    }
+
     /// How this differs from a run's tokenizer, if it does: the two names.
     ///
     /// # Errors
     /// As [`Choice::load`].
     pub fn differs(&self, stored: &dyn Tokenizer) -> Result<Option<(Message, Message)>> {
         let name = |kind: &str, size: usize| message!("{} with {} tokens", kind, size);
-        let (kind, size) = (stored.name(), stored.vocab_size());
-        if kind != self.kind() {
+        let talks = kept(stored)?.chat_template.is_some();
+        let (kind, size) = (kind(stored), stored.vocab_size());
+        if kind != self.kind() && stored.name() != self.kind() {
             return Ok(Some((kind.to_string().into(), self.kind().to_string().into())));
         }
         if let Choice::Learn { vocab_size: Some(wanted) } = self {
             // Fewer than were asked for is what little text gives.
-            let least = 256 + usize::from(stored.end_of_text().is_some());
+            let marks = if talks { MARKS.len() } else { 0 };
+            let least = 256 + usize::from(stored.end_of_text().is_some()) + marks;
             let differs = size > least.max(*wanted);
             return Ok(differs.then(|| (name(kind, size), name(kind, *wanted))));
         }
         let given = match (self.load()?, stored.end_of_text()) {
             (Some(given), Some(_)) => Some(with_end_of_text(given)?),
             (given, _) => given,
+        };
+        let given = match given {
+            Some(given) if talks => Some(self.talking(given)?),
+            given => given,
         };
         let given = given.filter(|given| given.blob() != stored.blob());
         Ok(given.map(|given| {

@@ -13,6 +13,7 @@ use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer,
 use llm_formats::bpe::{self, Learning};
 use llm_formats::encode::characters;
 use llm_formats::files::small_regular_file;
+use llm_formats::kept::MARKS;
 use llm_formats::nano_gpt;
 use llm_formats::tokenizers::with_end_of_text;
 use llm_stories::StoryCorpus;
@@ -48,6 +49,10 @@ pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>)
     let tokenizer = match ends {
         EndOfText::None => tokenizer,
         EndOfText::Files | EndOfText::Marked => with_end_of_text(tokenizer)?,
+    };
+    let tokenizer = match input.are_chats() {
+        true => choice.talking(tokenizer)?,
+        false => tokenizer,
     };
     Ok(Made { tokenizer, note })
 }
@@ -101,8 +106,10 @@ fn without_end(
             }
             let vocab_size = vocab_size.unwrap_or(VOCAB_SIZE);
             let least = ByteTokenizer::VOCAB_SIZE;
-            let ended = usize::from(ends != EndOfText::None && vocab_size > least);
-            return learn(&text, vocab_size - ended, ended, watch);
+            let marks = if input.are_chats() { MARKS.len() } else { 0 };
+            let further = usize::from(ends != EndOfText::None) + marks;
+            let further = further.min(vocab_size.saturating_sub(least));
+            return learn(&text, vocab_size - further, further, watch);
         }
         Choice::File(_) | Choice::Pair { .. } => {
             let loaded = choice.load()?;
@@ -151,8 +158,8 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
     }
 }
 
-/// `ended` tokens are added to the trained ones.
-fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watching<'_>) -> Result<Made> {
+/// `further` tokens are added to the trained ones.
+fn learn(text: &[u8], vocab_size: usize, further: usize, watch: &Watching<'_>) -> Result<Made> {
     let start = Instant::now();
     let total = text.len() as u64;
     let tokenizer = bpe::learn(text, vocab_size, |step| watch(step, total));
@@ -160,7 +167,7 @@ fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watching<'_>) -> 
         e @ Error::Memory { .. } => RunError::Memory(e, message!("the size of {data}")),
         other => other.into(),
     })?;
-    let (tokens, wanted) = (tokenizer.vocab_size() + ended, vocab_size + ended);
+    let (tokens, wanted) = (tokenizer.vocab_size() + further, vocab_size + further);
     let (bytes, seconds) = (total, start.elapsed().as_secs_f64());
     Ok(Made { tokenizer, note: Some(Note::Bpe { tokens, wanted, bytes, seconds }) })
 }

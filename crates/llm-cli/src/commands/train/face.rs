@@ -276,10 +276,14 @@ impl<'a> Shown<'a> {
     /// What to type next.
     fn next(&self, plan: &Plan, kept: &Kept<'_>) {
         let Some(load) = kept.load_name() else { return };
-        let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
+        let data = plan.data.as_ref();
+        let opening = data.and_then(|d| d.opening.as_deref());
         let prompt = next_commands::prompt(opening, plan.tokenizer.as_ref());
         let (name, load) = (next_commands::program(self.program), next_commands::load_flag(load));
-        self.say(message!("next    {} generate{}{} -n 200", name, load, prompt));
+        self.say(match data.is_some_and(|data| data.chats.is_some()) {
+            true => message!("next    {} chat{}", name, load),
+            false => message!("next    {} generate{}{} -n 200", name, load, prompt),
+        });
         let data = self.data_flags(kept.target);
         self.say(message!("        {}{}{} --steps 500", name, load, data));
     }

@@ -181,6 +181,10 @@ fn planned(
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let (text, tokenizer) = (&plan.text, &plan.tokenizer);
     let mut request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
+    let question = plan.data.as_ref().and_then(|data| data.chats.as_ref()?.question.as_ref());
+    if let (Some(turns), None) = (question, args.sampling.prompt.flag()) {
+        request.ask(turns)?;
+    }
     let most = plan.trainer.model.config().seq_len;
     request.check_slide(most)?;
     request.window = plan.trainer.model.attention().spec().window;

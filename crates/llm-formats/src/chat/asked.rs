@@ -1,0 +1,31 @@
+//! What is known of conversations before they are cut: how long they are, and what is asked.
+
+use super::file::Conversations;
+use super::format::ChatFormat;
+use super::line::{ASSISTANT, Line, Turn};
+use llm_core::tokenizer::Tokenizer;
+use rayon::prelude::*;
+
+impl Conversations {
+    /// The number of tokens of each conversation, written down in this format. Those that cannot be are
+    /// left out: learning them says why.
+    pub fn lengths(&self, format: &ChatFormat, tokenizer: &dyn Tokenizer) -> Vec<usize> {
+        let of = |line: &Line| {
+            let text = match line {
+                Line::Turns(turns) => format.template.render(turns, false).ok()?,
+                Line::Text(text) => text.clone(),
+            };
+            tokenizer.encode(text.as_bytes()).ok().map(|tokens| tokens.len())
+        };
+        self.all.par_iter().filter_map(|said| of(&said.what)).collect()
+    }
+
+    /// The turns before the first answer of the first conversation that has one.
+    pub fn question(&self) -> Option<Vec<Turn>> {
+        self.all.iter().find_map(|said| {
+            let Line::Turns(turns) = &said.what else { return None };
+            let answer = turns.iter().position(|turn| turn.role == ASSISTANT)?;
+            (answer > 0).then(|| turns[..answer].to_vec())
+        })
+    }
+}

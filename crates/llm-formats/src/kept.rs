@@ -39,6 +39,11 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Whether the template is the usual one.
+    pub fn is_chatml(&self) -> bool {
+        self.chat_template.as_deref().is_some_and(|own| [CHATML, CHATML_OF_LETTERS].contains(&own))
+    }
+
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         *self == Kept::default()

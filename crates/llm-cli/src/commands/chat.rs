@@ -132,7 +132,7 @@ fn line_of(question: &str, answer: &Answer, [step, sample]: [u64; 2]) -> Vec<u8>
         sample,
         prompt: question,
         text: &String::from_utf8_lossy(&written.text),
-        prompt_ids: &[],
+        prompt_ids: &answer.prompt,
         ids: &written.choices.iter().map(|choice| choice.token).collect::<Vec<_>>(),
         logprobs: &written.choices.iter().map(|choice| choice.logprob).collect::<Vec<_>>(),
         finish: written.finish,

@@ -19,7 +19,7 @@ use llm_core::{counted, message};
 use llm_formats::chat::{Conversations, Template, Turn};
 use llm_formats::data_files::in_memory;
 use llm_formats::text::Text;
-use llm_formats::tokenizers::{is_bytes, kind};
+use llm_formats::tokenizers::{is_bytes, kept, kind};
 use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use std::sync::Arc;
 
@@ -219,6 +219,7 @@ fn of_chats(
     tokenizer: &Arc<dyn Tokenizer>,
 ) -> Result<Data> {
     let template = template(tokenizer)?;
+    let is_chatml = !template.is_own || kept(&**tokenizer)?.is_chatml();
     let count = chats.len();
     let [learned, unseen] = chats.divided(share);
     let asked = (learned.len(), unseen.question().or_else(|| learned.question()));
@@ -231,7 +232,7 @@ fn of_chats(
     let facts = [
         Some(counted!(count, "conversation")),
         Some(message!("{:.0} % of their tokens learned", percent)),
-        (!template.is_own).then(|| message!("written down as ChatML")),
+        is_chatml.then(|| message!("written down as ChatML")),
         (longer > 0)
             .then(|| message!("{} longer than {} tokens, learned in parts", longer, cut.seq_len)),
     ];

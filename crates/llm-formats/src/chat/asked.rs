@@ -3,13 +3,18 @@
 use super::file::Conversations;
 use super::format::ChatFormat;
 use super::line::{ASSISTANT, Line, Turn};
+use crate::error::Result;
 use llm_core::tokenizer::Tokenizer;
 use rayon::prelude::*;
 
 impl Conversations {
-    /// The number of tokens of each conversation, written down in this format. Those that cannot be are
-    /// left out: learning them says why.
-    pub fn lengths(&self, format: &ChatFormat, tokenizer: &dyn Tokenizer) -> Vec<usize> {
+    /// The number of tokens of each conversation, for a model with this tokenizer. Those that its template
+    /// refuses are left out: learning them says why.
+    ///
+    /// # Errors
+    /// As [`ChatFormat::of`].
+    pub fn lengths(&self, tokenizer: &dyn Tokenizer) -> Result<Vec<usize>> {
+        let format = ChatFormat::of(tokenizer)?;
         let of = |line: &Line| {
             let text = match line {
                 Line::Turns(turns) => format.template.render(turns, false).ok()?,
@@ -17,7 +22,7 @@ impl Conversations {
             };
             tokenizer.encode(text.as_bytes()).ok().map(|tokens| tokens.len())
         };
-        self.all.par_iter().filter_map(|said| of(&said.what)).collect()
+        Ok(self.all.par_iter().filter_map(|said| of(&said.what)).collect())
     }
 
     /// The turns before the first answer of the first conversation that has one.

@@ -332,6 +332,26 @@ mod tests {
 
     #[cfg(feature = "bpe")]
     #[test]
+    fn bytes_keep_a_template_and_characters_refuse_it() {
+        let bytes = WithEndOfText::extend(Arc::new(ByteTokenizer)).unwrap();
+        let chars = Arc::new(CharTokenizer::from_text(b"abc").unwrap());
+        for (tokenizer, is_kept) in [(bytes, true), (chars as Arc<dyn Tokenizer>, false)] {
+            let folder = tempfile::tempdir().unwrap();
+            for (name, bytes) in export(&*tokenizer, 16).unwrap() {
+                std::fs::write(folder.path().join(name), bytes).unwrap();
+            }
+            std::fs::write(folder.path().join(TEMPLATE), "{{ messages }}").unwrap();
+            let again = import(folder.path(), tokenizer.vocab_size(), &[]).map(Option::unwrap);
+            let template = again.map(|again| tokenizers::kept(&*again).unwrap().chat_template);
+            match is_kept {
+                true => assert_eq!(template.unwrap().as_deref(), Some("{{ messages }}")),
+                false => assert!(template.unwrap_err().to_string().contains("no room for a chat")),
+            }
+        }
+    }
+
+    #[cfg(feature = "bpe")]
+    #[test]
     fn tokens_that_were_added_to_older_files_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name, text: &str| std::fs::write(folder.path().join(name), text).unwrap();

@@ -29,7 +29,6 @@ use llm_core::recipe::DataForm;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{TokenDataset, TokenId, message};
-use llm_formats::chat::ChatFormat;
 use llm_formats::data_files::{Reading, is_stdin};
 use llm_lens::training_flops;
 use std::path::PathBuf;
@@ -141,8 +140,7 @@ impl Lengths {
         let Input::Files(files) = input else { return Ok(None) };
         let Some(chats) = &files.chats else { return Ok(None) };
         let bytes = tokenizers::Choice::Byte.talking(Arc::new(ByteTokenizer))?;
-        let format = ChatFormat::of(&*bytes)?;
-        let mut lengths = chats.lengths(&format, &*bytes);
+        let mut lengths = chats.lengths(&*bytes)?;
         if learns {
             lengths.iter_mut().for_each(|length| *length = length.div_ceil(2));
         }

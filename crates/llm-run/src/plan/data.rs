@@ -1,6 +1,7 @@
 //! The data of a run that goes on: given again where they cannot be made again, and the same.
 
 use super::files::TextFiles;
+use super::fresh::fitted;
 use crate::data::{Data, Input, Reading, Validation, check_loss_on};
 use crate::error::{Result, RunError, option};
 use crate::options::Options;
@@ -25,6 +26,7 @@ pub(super) fn resumed(
     tokenizer: &mut Arc<dyn Tokenizer>,
     judged: bool,
     path: &Path,
+    context: usize,
 ) -> Result<Data> {
     let reading = Reading::for_model(&**tokenizer, &recipe.data, options.data_as);
     let reading = match options.end_of_text {
@@ -75,6 +77,7 @@ pub(super) fn resumed(
         }
         (_, false) => Some(options.files(&files.val, reading)?),
     };
+    let talked = matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. });
     let before = Some(&recipe.data);
     if let Some(now) = changed(before, &input, allowed, path, message!("trained"), Some(files))? {
         recipe.data = now;
@@ -90,6 +93,11 @@ pub(super) fn resumed(
     if input.are_chats() {
         *tokenizer = tokenizers::talking(tokenizer.clone(), None, false)?;
     }
+    if let (Input::Files(files), false, false) = (&input, talked, options.given.contains_key("seq"))
+        && let Some(chats) = &files.chats
+    {
+        recipe.seq_len = fitted(&chats.lengths(&**tokenizer)?).min(context);
+    }
     Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)
 }
 
@@ -104,7 +112,9 @@ pub fn own_data(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>) ->
 fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: bool) -> Result<Data> {
     let options = Options::default();
     let files = TextFiles::of_run(&options, path);
-    resumed(&options, &files, &mut recipe.clone(), &mut tokenizer.clone(), judged, path)
+    let (recipe, tokenizer) = (&mut recipe.clone(), &mut tokenizer.clone());
+    let context = recipe.seq_len;
+    resumed(&options, &files, recipe, tokenizer, judged, path, context)
 }
 
 /// The unseen part of that text.

@@ -18,7 +18,6 @@ use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
-use llm_formats::chat::ChatFormat;
 use std::sync::Arc;
 
 /// A new run.
@@ -85,7 +84,7 @@ pub fn fitted(lengths: &[usize]) -> usize {
 }
 
 /// The options with a window that conversations fit into, where none was asked for.
-fn fitting(
+pub(super) fn fitting(
     input: &Input,
     options: &Options,
     tokenizer: &Arc<dyn Tokenizer>,
@@ -93,7 +92,7 @@ fn fitting(
     let asked = options.given.contains_key("seq") || options.preset.is_some();
     let Input::Files(files) = input else { return Ok(None) };
     let Some(chats) = files.chats.as_ref().filter(|_| !asked) else { return Ok(None) };
-    let seq_len = fitted(&chats.lengths(&ChatFormat::of(&**tokenizer)?, &**tokenizer));
+    let seq_len = fitted(&chats.lengths(&**tokenizer)?);
     let mut options = options.clone();
     options.given.insert("seq", seq_len.into());
     Ok(Some(options))

@@ -65,6 +65,8 @@ pub fn on_input(
     tokenizer: Arc<dyn Tokenizer>,
     told: &mut Option<ToldStories>,
 ) -> Result<Plan> {
+    let fitting = fresh::fitting(&input, options, &tokenizer)?;
+    let options = fitting.as_ref().unwrap_or(options);
     let settings = fresh::settings(models, options)?;
     let settings = settings.on(options, tokenizer.vocab_size(), (input.source(), None))?;
     let recipe = &settings.recipe;

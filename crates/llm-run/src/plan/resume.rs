@@ -83,11 +83,21 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
         RunError::Memory(e, _) => RunError::Memory(e, message!("{batch} or {seq}")),
         other => other,
     })?;
+    let held = held(&trainer);
     let mut other_text = false;
+    let mut memory = memory;
     let (files, read) = if learns || options.reads || !options.data.is_empty() {
         let (files, recipe) = (TextFiles::of_run(options, path), &mut trainer.recipe);
-        let before = recipe.data.clone();
-        let read = data::resumed(options, &files, recipe, &mut tokenizer, learns, path)?;
+        let (before, seq_len) = (recipe.data.clone(), recipe.seq_len);
+        let context = config.seq_len;
+        let read = data::resumed(options, &files, recipe, &mut tokenizer, learns, path, context)?;
+        if recipe.seq_len != seq_len {
+            let [new, old] = [recipe.seq_len, seq_len].map(Value::from);
+            notes.push(Note::Replaces { option: "seq", new, old });
+            let attention = trainer.model.attention().as_ref();
+            memory = training_memory(&config, attention, recipe, models.optimizers, options)?;
+            require(memory.saturating_sub(held))?;
+        }
         other_text = before != DataSource::NONE && before != recipe.data;
         (files, Some(read))
     } else {

@@ -9,7 +9,7 @@ use crate::walk::plan;
 use llm_core::buffer::Buffer;
 use llm_core::kernels::gemm::within;
 use llm_core::listing::{Listed, listing};
-use llm_core::model::{Batch, Mode, Origin};
+use llm_core::model::{Batch, Mode};
 use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
 use llm_core::train::Trainer;
 use llm_core::{Tensor, TokenDataset, message};
@@ -45,8 +45,7 @@ pub fn listed(
     data: &TokenDataset,
 ) -> llm_core::Result<(Batch, f32, Vec<Listed>)> {
     let Trainer { model, recipe, step, .. } = trainer;
-    let origin = Origin { seed: recipe.seed, step: *step, first_row: 0 };
-    let batch = data.rows(origin, [recipe.batch_size, recipe.seq_len])?;
+    let batch = recipe.batch(data, *step, 0)?;
     let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
     let loss = loss?.item();
     Ok((batch, loss, list))

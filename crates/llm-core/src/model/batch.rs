@@ -17,6 +17,9 @@ pub struct Batch {
     pub shape: [usize; 2],
     /// Where it comes from; dropout draws its masks from this.
     pub origin: Origin,
+    /// Targets that count in the whole step, where its micro-batches may have unlike numbers of them;
+    /// `None`: each micro-batch counts the same.
+    pub step_targets: Option<u64>,
 }
 
 /// The shape of a batch. An array `[B, T]` is one, too.
@@ -48,6 +51,9 @@ pub struct Origin {
     pub step: u64,
     /// Number of the first row within the step: not 0 for the later ones of several micro-batches.
     pub first_row: u64,
+    /// Rows of the whole step, all micro-batches together; what is less than those of the batch itself
+    /// stands for these.
+    pub step_rows: u64,
 }
 
 impl Batch {
@@ -61,7 +67,21 @@ impl Batch {
         shape: [usize; 2],
     ) -> Batch {
         let (inputs, targets) = (inputs.into(), targets.into());
-        Batch { inputs, targets, shape, origin: Origin::default() }
+        Batch { inputs, targets, shape, origin: Origin::default(), step_targets: None }
+    }
+
+    /// How many targets count.
+    pub fn counted(&self) -> usize {
+        self.targets.iter().filter(|&&target| target != Batch::IGNORED).count()
+    }
+
+    /// What its mean loss counts in that of a step of so many micro-batches: its part of the step's
+    /// targets.
+    pub fn share(&self, micro_batches: usize) -> f32 {
+        match self.step_targets {
+            Some(all) => (self.counted() as f64 / all as f64) as f32,
+            None => 1.0 / micro_batches as f32,
+        }
     }
 }
 

@@ -36,7 +36,8 @@ pub struct Planned {
     pub(crate) rule: Rule,
 }
 
-/// The first micro-batch of a run's next step, its loss on the processor, and the list of that forward.
+/// The first micro-batch of a run's next step, its rows as long as any of the run's, its loss on the
+/// processor, and the list of that forward.
 ///
 /// # Errors
 /// What data and model say.
@@ -45,7 +46,7 @@ pub fn listed(
     data: &TokenDataset,
 ) -> llm_core::Result<(Batch, f32, Vec<Listed>)> {
     let Trainer { model, recipe, step, .. } = trainer;
-    let batch = recipe.batch(data, *step, 0)?;
+    let batch = recipe.batch(data, *step, 0)?.padded(recipe.seq_len).into_owned();
     let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
     let loss = loss?.item();
     Ok((batch, loss, list))

@@ -14,9 +14,10 @@ impl Planned {
     /// tokens, what draws its masks, and what it counts. [`Part::Sum`](crate::Part::Sum) follows it.
     ///
     /// # Errors
-    /// [`GpuError::List`] when the batch has another shape than the one that was listed, a token is
+    /// [`GpuError::List`] when the batch has other or longer rows than the one that was listed, a token is
     /// beyond the vocabulary, or no target counts.
     pub fn words(&self, batch: &Batch, micro: u32) -> Result<Vec<Words>> {
+        let batch = &*batch.padded(self.batches.shape[1]);
         if batch.shape != self.batches.shape {
             return Err(self.batches.refused(batch));
         }

@@ -5,6 +5,7 @@ use super::TinyGPT;
 use crate::base::TokenId;
 use crate::buffer;
 use crate::kernels::cross_entropy;
+use std::borrow::Cow;
 
 /// B windows of T tokens and the token that follows each position.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +69,24 @@ impl Batch {
     ) -> Batch {
         let (inputs, targets) = (inputs.into(), targets.into());
         Batch { inputs, targets, shape, origin: Origin::default(), step_targets: None }
+    }
+
+    /// The same with rows of `seq_len` at least; what they lack is padding, which counts for nothing.
+    pub fn padded(&self, seq_len: usize) -> Cow<'_, Batch> {
+        let [b, t] = self.shape;
+        if t == 0 || seq_len <= t || b * t != self.inputs.len() || b * t != self.targets.len() {
+            return Cow::Borrowed(self);
+        }
+        let wide = |tokens: &[TokenId], with: TokenId| {
+            let mut wide = buffer::Tokens::stale(b * seq_len);
+            for (wide, row) in wide.chunks_exact_mut(seq_len).zip(tokens.chunks_exact(t)) {
+                wide[..t].copy_from_slice(row);
+                wide[t..].fill(with);
+            }
+            wide
+        };
+        let (inputs, targets) = (wide(&self.inputs, 0), wide(&self.targets, Batch::IGNORED));
+        Cow::Owned(Batch { inputs, targets, shape: [b, seq_len], ..*self })
     }
 
     /// How many targets count.

@@ -1,7 +1,7 @@
 //! `--matmul bf16`: products are rounded in a training step, and nowhere else.
 
 use llm_core::kernels::gemm::{Precision, within};
-use llm_core::model::{Batch, Mode, Origin};
+use llm_core::model::{Batch, Mode};
 use llm_core::ndarray::ArrayD;
 use llm_core::train::{Trainer, evaluate};
 use llm_core::{Config, Recipe, Tensor, TinyGPT, TokenDataset, ops};
@@ -58,7 +58,7 @@ fn measuring_rounds_nothing() {
         evaluate(&trainer.model, &data, &windows, 6, |_| ControlFlow::Continue(())).unwrap()
     };
     assert_eq!(format!("{:?}", loss(&rounding)), format!("{:?}", loss(&exact)));
-    let batch = data.rows(Origin { seed: 1, step: 0, first_row: 0 }, [6, 33]).unwrap();
+    let batch = data.batch(1, 0, [6, 33]).unwrap();
     let of = |batch: &Batch| rounding.model.loss(batch, Mode::Evaluation).unwrap().item();
     assert!(of(&batch) != within(Precision::Bf16, || of(&batch)), "the scope does nothing");
 }

@@ -17,6 +17,7 @@ mod mha_vs_single_head;
 mod modern_attention;
 mod original_replay;
 mod own_optimizer;
+mod passages;
 mod pruning;
 mod pytorch_modules;
 mod pytorch_ops;

@@ -163,7 +163,7 @@ fn gradients_add_up() {
     let want = trainer.model.loss(&whole, Mode::Evaluation).unwrap().backward().unwrap();
     let mut grads = Gradients::default();
     for first_row in [0, 2, 4] {
-        let part = data.rows(Origin { seed: 3, step: 0, first_row }, [2, 32]).unwrap();
+        let part = data.rows(Origin { seed: 3, first_row, ..Origin::default() }, [2, 32]).unwrap();
         let loss = trainer.model.loss(&part, Mode::Evaluation).unwrap();
         grads = loss.backward_into(grads, 1.0 / 3.0).unwrap();
     }

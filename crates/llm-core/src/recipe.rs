@@ -1,9 +1,10 @@
 //! Everything that decides the next training step, besides weights and moments.
 
 use crate::base::{Error, Result, Settings, choices};
+use crate::data::TokenDataset;
 use crate::kernels::gemm::Precision;
 use crate::message;
-use crate::model::{Attention, BatchShape, Config, Footprint};
+use crate::model::{Attention, Batch, BatchShape, Config, Footprint, Origin};
 use crate::optim::find_optimizer;
 use crate::optim::{AdamW, Hyperparameters, OPTIMIZERS, Optimizer, OptimizerRow, Schedule};
 use serde::{Deserialize, Serialize};
@@ -157,6 +158,17 @@ impl Recipe {
     pub fn tokens_per_step(&self) -> u64 {
         let windows = (self.batch_size as u64).saturating_mul(self.accum.into());
         windows.saturating_mul(self.seq_len as u64)
+    }
+
+    /// Micro-batch `micro` of a step, both from 0.
+    ///
+    /// # Errors
+    /// As [`TokenDataset::batch`].
+    pub fn batch(&self, data: &TokenDataset, step: u64, micro: u32) -> Result<Batch> {
+        let Recipe { seed, batch_size, seq_len, accum, .. } = *self;
+        let rows = |micro_batches: u32| (batch_size as u64).saturating_mul(micro_batches.into());
+        let (first_row, step_rows) = (rows(micro), rows(accum));
+        data.rows(Origin { seed, step, first_row, step_rows }, [batch_size, seq_len])
     }
 
     /// What the memory of such a run of a model depends on.

@@ -9,7 +9,7 @@ use crate::walk::plan;
 use llm_core::buffer::Buffer;
 use llm_core::kernels::gemm::within;
 use llm_core::listing::{Listed, listing};
-use llm_core::model::{Batch, Mode, Origin};
+use llm_core::model::{Batch, Mode};
 use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
 use llm_core::train::Trainer;
 use llm_core::{Tensor, TokenDataset, message};
@@ -36,7 +36,8 @@ pub struct Planned {
     pub(crate) rule: Rule,
 }
 
-/// The first micro-batch of a run's next step, its loss on the processor, and the list of that forward.
+/// The first micro-batch of a run's next step, its rows as long as any of the run's, its loss on the
+/// processor, and the list of that forward.
 ///
 /// # Errors
 /// What data and model say.
@@ -45,8 +46,7 @@ pub fn listed(
     data: &TokenDataset,
 ) -> llm_core::Result<(Batch, f32, Vec<Listed>)> {
     let Trainer { model, recipe, step, .. } = trainer;
-    let origin = Origin { seed: recipe.seed, step: *step, first_row: 0 };
-    let batch = data.rows(origin, [recipe.batch_size, recipe.seq_len])?;
+    let batch = recipe.batch(data, *step, 0)?.padded(recipe.seq_len).into_owned();
     let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
     let loss = loss?.item();
     Ok((batch, loss, list))

@@ -14,23 +14,25 @@ impl Planned {
     /// tokens, what draws its masks, and what it counts. [`Part::Sum`](crate::Part::Sum) follows it.
     ///
     /// # Errors
-    /// [`GpuError::List`] when the batch has another shape than the one that was listed, a token is
+    /// [`GpuError::List`] when the batch has other or longer rows than the one that was listed, a token is
     /// beyond the vocabulary, or no target counts.
     pub fn words(&self, batch: &Batch, micro: u32) -> Result<Vec<Words>> {
+        let batch = &*batch.padded(self.batches.shape[1]);
         if batch.shape != self.batches.shape {
             return Err(self.batches.refused(batch));
         }
-        let counted = batch.targets.iter().filter(|&&t| t != Batch::IGNORED).count();
+        let counted = batch.counted();
         if counted == 0 || !self.batches.knows(batch) {
             return Err(GpuError::List(message!(
                 "a token is beyond the vocabulary, or no target counts"
             )));
         }
-        let Origin { seed, step, first_row } = batch.origin;
+        let Origin { seed, step, first_row, .. } = batch.origin;
         let first = u32::try_from(first_row).map_err(|_| {
             GpuError::List(message!("more sequences in a step than a kernel can count"))
         })?;
-        let share = 1.0 / (counted as f32 * self.micro_batches as f32);
+        let alike = counted as f32 * self.micro_batches as f32;
+        let share = 1.0 / batch.step_targets.map_or(alike, |all| all as f32);
         let behind = if micro == 0 { 0.0f32 } else { 1.0 };
         let halves = |x: u64| [x as u32, (x >> 32) as u32];
         let rooms = &self.rooms;

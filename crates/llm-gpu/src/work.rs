@@ -59,7 +59,7 @@ impl GpuWork {
             Planned::of(trainer, &list, gpu.units())?.load(&gpu, model, optimizer.state())?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
-        let losses = [loss, report.loss * step.planned().micro_batches() as f32];
+        let losses = [loss, report.loss / batch.share(step.planned().micro_batches() as usize)];
         compare(losses)?;
         let (done, fetched) = (trainer.step, optimizer.state().t);
         Ok(GpuWork { gpu, step, scores: Vec::new(), report, losses, done, fetched })

@@ -4,7 +4,7 @@ use crate::arrays::{array, copy, maybe_whole};
 use crate::given::{Given, Read, given, read, read_targets};
 use crate::state::Inner;
 use crate::trainer::Trainer;
-use llm_core::model::{Batch, Mode, Origin};
+use llm_core::model::{Batch, Mode};
 use llm_core::recipe::DataForm;
 use llm_core::{TokenId, message};
 use llm_run::data::{Cut, Data, Reading, Report, Validation};
@@ -102,8 +102,7 @@ impl Trainer {
             let data = inner.data()?.train.clone();
             let recipe = &inner.run.recipe;
             let step = step.unwrap_or(inner.run.step);
-            let origin = Origin { seed: recipe.seed, step, first_row: 0 };
-            Ok(data.rows(origin, [recipe.batch_size, recipe.seq_len])?)
+            Ok(recipe.batch(&data, step, 0)?)
         })?;
         let of = |tokens: &[TokenId]| {
             let wide =

@@ -5,7 +5,6 @@ use crate::request::{Back, Batch};
 use crate::run::{Run, learnt};
 use llm_core::base::memory;
 use llm_core::message;
-use llm_core::model::Origin;
 use llm_core::train::Trainer;
 use llm_gpu::{Part, Planned, Room, Use, listed};
 use serde_json::{Value, json};
@@ -133,9 +132,7 @@ pub fn batch(run: &Run, ask: &Batch) -> Result<(Value, Vec<u8>)> {
         let why = message!("step {} has no micro-batch {}", ask.step, ask.micro);
         return Err(Failure::new(Code::Request, why));
     }
-    let first_row = u64::from(ask.micro) * recipe.batch_size as u64;
-    let origin = Origin { seed: recipe.seed, step: ask.step, first_row };
-    let batch = learnt(run.data.as_ref())?.rows(origin, [recipe.batch_size, recipe.seq_len])?;
+    let batch = recipe.batch(learnt(run.data.as_ref())?, ask.step, ask.micro)?;
     let mut writes = Writes::default();
     for (room, words) in planned.words(&batch, ask.micro)? {
         writes.add(room.place(), words.into_iter());

@@ -3,7 +3,7 @@
 use super::{Values, list, wide};
 use llm_cli::error::code::{IO, NO_MEMORY, UNAVAILABLE, USAGE};
 use llm_core::listing::listing;
-use llm_core::model::{Mode, NORM_EPS, Origin};
+use llm_core::model::{Mode, NORM_EPS};
 use llm_core::{Tensor, ops};
 use llm_gpu::Planned;
 use llm_run::models::{BASELINE, Heads, Models};
@@ -47,8 +47,7 @@ fn first_step() -> (usize, u64, f64) {
     let plan = Plan::new(&models, &Options::default(), &|_, _| ()).unwrap();
     let (trainer, data) = (&plan.trainer, &plan.data.as_ref().unwrap().train);
     let (model, recipe) = (&trainer.model, &trainer.recipe);
-    let origin = Origin { seed: recipe.seed, step: 0, first_row: 0 };
-    let batch = data.rows(origin, [recipe.batch_size, recipe.seq_len]).unwrap();
+    let batch = recipe.batch(data, 0, 0).unwrap();
     let (loss, list) = listing(|| model.loss(&batch, Mode::Training));
     let parameters: Vec<_> = model.parameters().collect();
     let planned =

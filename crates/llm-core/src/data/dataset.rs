@@ -136,17 +136,19 @@ impl TokenDataset {
     }
 
     /// The batch of a training step: row r begins at a random position (or document start) that
-    /// is a pure function of (`seed`, `step`, r). Resuming needs no generator state.
+    /// is a pure function of (`seed`, `step`, r). Passages come once in each pass over all of them,
+    /// those of like length in one step, which is a function of (`seed`, `step`, number of rows).
+    /// Resuming needs no generator state.
     ///
     /// # Errors
     /// [`Error::Shape`] when B or T is 0, [`Error::DataTooSmall`] when no window of T + 1 tokens
     /// fits, [`Error::Memory`] when there is no room for B of them; as [`TokenDataset::read`].
     pub fn batch(&self, seed: u64, step: u64, shape: impl Into<BatchShape>) -> Result<Batch> {
-        self.rows(Origin { seed, step, first_row: 0 }, shape)
+        self.rows(Origin { seed, step, ..Origin::default() }, shape)
     }
 
-    /// The rows of a step's batch from `origin.first_row` on: what [`TokenDataset::batch`] would
-    /// have there, if it were larger. Micro-batches are made of them.
+    /// The rows of a step's batch from `origin.first_row` on: what [`TokenDataset::batch`] of
+    /// `origin.step_rows` has there. Micro-batches are made of them.
     ///
     /// # Errors
     /// As [`TokenDataset::batch`].
@@ -162,21 +164,21 @@ impl TokenDataset {
         };
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
+        let alone = passages.map(|all| all.rows(origin, b)).transpose()?;
         let window = |row: usize| {
+            if let Some((windows, _)) = &alone {
+                return windows[row];
+            }
             let row = origin.first_row.wrapping_add(row as u64);
             let mut rng = stream(origin.seed, b"batch\0\0\0", origin.step, row);
-            let start = match (passages, fitting) {
-                (Some(all), _) => return all.windows[below(&mut rng, all.windows.len())],
-                (_, Some(starts)) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
+            let start = match fitting {
+                Some(starts) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
                 _ => below(&mut rng, room),
             };
             Window { start, len: t }
         };
-        let t = match passages {
-            Some(_) => {
-                buffer::Tokens::try_stale(b)?; // room for a token each, before windows are drawn
-                Passages::row_len((0..b).map(window), t)?
-            }
+        let t = match &alone {
+            Some((windows, _)) => Passages::row_len(windows, t)?,
             None => t,
         };
         let tokens = b.saturating_mul(t);
@@ -195,7 +197,8 @@ impl TokenDataset {
                 targets[len..].fill(Batch::IGNORED);
             }
         }
-        Ok(Batch { inputs, targets, shape: [b, t], origin })
+        let step_targets = alone.map(|(_, targets)| targets);
+        Ok(Batch { inputs, targets, shape: [b, t], origin, step_targets })
     }
 
     /// How many tokens are scored in these windows.
@@ -326,7 +329,7 @@ mod tests {
             let of = usize::from(batch.inputs[0] == 4);
             seen[of] = true;
             let Window { start, len } = windows[of];
-            assert_eq!(batch.shape, [1, [32, 64][of]]);
+            assert_eq!(batch.shape, [1, len.next_multiple_of(4)]);
             for (i, (&x, &y)) in batch.inputs.iter().zip(batch.targets.iter()).enumerate() {
                 let (token, next) = ((start + i) as TokenId, start + i + 1);
                 assert_eq!(x, if i < len { token } else { 0 });
@@ -335,11 +338,6 @@ mod tests {
             }
         }
         assert_eq!(seen, [true; 2]);
-        // A bigger batch has the smaller one's passages first.
-        let [small, large] = [2, 5].map(|b| data.batch(1, 0, [b, 64]).unwrap());
-        assert!(
-            (0..2).all(|r| small.inputs[r * small.shape[1]] == large.inputs[r * large.shape[1]])
-        );
         assert!(matches!(data.batch(1, 0, [4, 39]), Err(Error::Config { .. })));
         assert!(matches!(data.batch(1, 0, [usize::MAX, 64]), Err(Error::Memory { .. })));
         for (windows, counts) in [

@@ -3,6 +3,7 @@
 mod dataset;
 mod files;
 mod passages;
+mod passes;
 mod tokens;
 mod windows;
 

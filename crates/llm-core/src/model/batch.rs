@@ -5,6 +5,7 @@ use super::TinyGPT;
 use crate::base::TokenId;
 use crate::buffer;
 use crate::kernels::cross_entropy;
+use std::borrow::Cow;
 
 /// B windows of T tokens and the token that follows each position.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,9 @@ pub struct Batch {
     pub shape: [usize; 2],
     /// Where it comes from; dropout draws its masks from this.
     pub origin: Origin,
+    /// Targets that count in the whole step, where its micro-batches may have unlike numbers of them;
+    /// `None`: each micro-batch counts the same.
+    pub step_targets: Option<u64>,
 }
 
 /// The shape of a batch. An array `[B, T]` is one, too.
@@ -48,6 +52,9 @@ pub struct Origin {
     pub step: u64,
     /// Number of the first row within the step: not 0 for the later ones of several micro-batches.
     pub first_row: u64,
+    /// Rows of the whole step, all micro-batches together; what is less than those of the batch itself
+    /// stands for these.
+    pub step_rows: u64,
 }
 
 impl Batch {
@@ -61,7 +68,39 @@ impl Batch {
         shape: [usize; 2],
     ) -> Batch {
         let (inputs, targets) = (inputs.into(), targets.into());
-        Batch { inputs, targets, shape, origin: Origin::default() }
+        Batch { inputs, targets, shape, origin: Origin::default(), step_targets: None }
+    }
+
+    /// The same with rows of `seq_len` at least; what they lack is padding, which counts for nothing.
+    pub fn padded(&self, seq_len: usize) -> Cow<'_, Batch> {
+        let [b, t] = self.shape;
+        if t == 0 || seq_len <= t || b * t != self.inputs.len() || b * t != self.targets.len() {
+            return Cow::Borrowed(self);
+        }
+        let wide = |tokens: &[TokenId], with: TokenId| {
+            let mut wide = buffer::Tokens::stale(b * seq_len);
+            for (wide, row) in wide.chunks_exact_mut(seq_len).zip(tokens.chunks_exact(t)) {
+                wide[..t].copy_from_slice(row);
+                wide[t..].fill(with);
+            }
+            wide
+        };
+        let (inputs, targets) = (wide(&self.inputs, 0), wide(&self.targets, Batch::IGNORED));
+        Cow::Owned(Batch { inputs, targets, shape: [b, seq_len], ..*self })
+    }
+
+    /// How many targets count.
+    pub fn counted(&self) -> usize {
+        self.targets.iter().filter(|&&target| target != Batch::IGNORED).count()
+    }
+
+    /// What its mean loss counts in that of a step of so many micro-batches: its part of the step's
+    /// targets.
+    pub fn share(&self, micro_batches: usize) -> f32 {
+        match self.step_targets {
+            Some(all) => (self.counted() as f64 / all as f64) as f32,
+            None => 1.0 / micro_batches as f32,
+        }
     }
 }
 

@@ -146,7 +146,7 @@ impl TinyGPT {
     /// As [`TinyGPT::logits`].
     pub fn loss(&self, batch: &Batch, mode: Mode) -> Result<Tensor> {
         let _span = enter("loss");
-        let Origin { seed, step, first_row } = batch.origin;
+        let Origin { seed, step, first_row, .. } = batch.origin;
         let dropout = match mode {
             Mode::Training => Dropout::new(self.config().dropout, seed, step, first_row),
             Mode::Evaluation => None,

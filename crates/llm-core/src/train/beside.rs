@@ -25,8 +25,8 @@ pub(super) struct Last<'a> {
     pub batch: Option<Batch>,
     /// Those before it.
     pub sum: Tree,
-    /// What each micro-batch counts.
-    pub share: f32,
+    /// Micro-batches of all ranks.
+    pub all: usize,
     /// Whether each rank needs the gradient of its share alone.
     pub divided: bool,
     /// Steps done before.
@@ -39,7 +39,8 @@ impl Last<'_> {
     /// # Errors
     /// As [`join`], and what the model says.
     pub fn finish(self, crew: &mut dyn Crew) -> Result<StepSum> {
-        let Last { model, batch, mut sum, share, divided, step } = self;
+        let Last { model, batch, mut sum, all, divided, step } = self;
+        let share = batch.as_ref().map_or(0.0, |batch| batch.share(all));
         let loss = batch.as_ref().map(|batch| model.loss(batch, Mode::Training)).transpose()?;
         let value = loss.as_ref().map_or(0.0, |loss| f64::from(loss.item()) * f64::from(share));
         let tokens = batch.map_or(0, |batch| batch.inputs.len() as u64);

@@ -55,18 +55,18 @@ impl<'a> ProcessGroup<'a> {
 impl Work for ProcessGroup<'_> {
     fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum> {
         let count = of.len();
-        let share = 1.0 / (count * self.crew.size()) as f32;
+        let all = count * self.crew.size();
         let (mut sum, mut last) = (Tree::default(), None);
         for (i, batch) in of.enumerate() {
             match batch {
                 Err(Error::Stopped { .. }) => break, // the other ranks hear of it
                 // Its backward pass runs at the same time as the sums over the ranks.
                 batch if i + 1 == count => last = Some(batch?),
-                batch => add(&mut sum, model, &batch?, share)?,
+                batch => add(&mut sum, model, &batch?, all)?,
             }
         }
         let divided = self.shares.is_some();
-        Last { model, batch: last, sum, share, divided, step }.finish(self.crew)
+        Last { model, batch: last, sum, all, divided, step }.finish(self.crew)
     }
 
     fn norm(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<f64> {

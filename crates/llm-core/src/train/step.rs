@@ -20,17 +20,19 @@ pub struct Update {
     pub clip: f32,
 }
 
-/// The whole method: loss and backward of each micro-batch, the mean over all of them, clip,
-/// update.
+/// The whole method: loss and backward of each micro-batch, the mean over the targets of all of
+/// them, clip, update.
 ///
 /// ```text
-/// g = 1/M · Σₘ ∇ loss(batch m)      by a binary tree over m, see [`Tree`](super::Tree)
+/// g = Σₘ nₘ/N · ∇ loss(batch m)      by a binary tree over m, see [`Tree`](super::Tree)
 /// θ ← optimizer(θ, g · min(1, clip/‖g‖), lr)
 /// ```
 ///
+/// nₘ are the targets of micro-batch m that count, N = Σₘ nₘ. The batches say N themselves
+/// ([`Batch::step_targets`]); where they do not, each counts 1/M.
+///
 /// One batch is a step of one micro-batch: `[data.batch(..)]`. Several are asked for one after the
-/// other, as they are needed; when they are of one size, the update is that of one batch of all of
-/// them. Who does it is `work`: usually [`OneProcess`](super::OneProcess).
+/// other, as they are needed; the update is that of one batch of all of them. Who does it is `work`: usually [`OneProcess`](super::OneProcess).
 ///
 /// # Errors
 /// [`Error::Config`] when the rate is not finite, the clip is NaN or there is no batch,

@@ -9,7 +9,7 @@ use crate::crew::micro_batches;
 use crate::data::TokenDataset;
 use crate::kernels::gemm::within;
 use crate::message;
-use crate::model::{Attention, Config, Origin, TinyGPT};
+use crate::model::{Attention, Config, TinyGPT};
 use crate::optim::{OPTIMIZERS, Optimizer, OptimizerRow};
 use crate::recipe::Recipe;
 use std::ops::Range;
@@ -85,16 +85,13 @@ impl Trainer {
         work: &mut dyn Work,
         hooks: &mut dyn Hooks,
     ) -> Result<StepReport> {
-        let Recipe { seed, batch_size, seq_len, accum, schedule, clip, matmul, .. } = self.recipe;
-        let step = self.step;
-        let Range { start, end } = micro_batches(work.rank(), work.size(), u64::from(accum))?;
-        let batches = (start as u32..end as u32).map(|micro| {
-            let first_row = u64::from(micro) * batch_size as u64;
-            data.rows(Origin { seed, step, first_row }, [batch_size, seq_len])
-        });
-        let update = Update { step, lr: schedule.at(step), clip };
-        let (model, optimizer) = (&mut self.model, self.optimizer.as_mut());
-        let report = within(matmul, || train_step(model, optimizer, batches, update, work, hooks))?;
+        let Trainer { model, optimizer, recipe, step } = self;
+        let (step, optimizer) = (*step, optimizer.as_mut());
+        let all = u64::from(recipe.accum);
+        let Range { start, end } = micro_batches(work.rank(), work.size(), all)?;
+        let batches = (start as u32..end as u32).map(|micro| recipe.batch(data, step, micro));
+        let update = Update { step, lr: recipe.schedule.at(step), clip: recipe.clip };
+        let report = within(recipe.matmul, || train_step(model, optimizer, batches, update, work, hooks))?;
         self.step = report.step;
         Ok(report)
     }

@@ -28,7 +28,7 @@ pub trait Work: Debug + Send {
     /// other ranks do.
     ///
     /// ```text
-    /// g = 1/M · Σₘ ∇ loss(batch m)      by a binary tree over m, see [`Tree`]
+    /// g = Σₘ nₘ/N · ∇ loss(batch m)      by a binary tree over m, see [`Tree`]
     /// ```
     ///
     /// # Errors
@@ -142,17 +142,17 @@ pub struct OneProcess;
 
 impl Work for OneProcess {
     fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, _step: u64) -> Result<StepSum> {
-        let share = 1.0 / of.len() as f32;
-        let mut sum = Tree::default();
+        let (mut sum, count) = (Tree::default(), of.len());
         for batch in of {
-            add(&mut sum, model, &batch?, share)?;
+            add(&mut sum, model, &batch?, count)?;
         }
         Ok(sum.total())
     }
 }
 
-/// Loss and backward pass of one micro-batch, which counts `share`.
-pub(super) fn add(sum: &mut Tree, model: &TinyGPT, batch: &Batch, share: f32) -> Result<()> {
+/// Loss and backward pass of one of so many micro-batches.
+pub(super) fn add(sum: &mut Tree, model: &TinyGPT, batch: &Batch, count: usize) -> Result<()> {
+    let share = batch.share(count);
     let loss = model.loss(batch, Mode::Training)?;
     let gradients = loss.backward_into(Gradients::default(), share)?;
     sum.push(gradients, f64::from(loss.item()) * f64::from(share), batch.inputs.len() as u64);

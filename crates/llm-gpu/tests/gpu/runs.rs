@@ -2,11 +2,12 @@
 
 use crate::support::{Case, gpu, hyper, text};
 use llm_core::checkpoint::Snapshot;
+use llm_core::data::Window;
 use llm_core::model::{Batch, SingleHead};
 use llm_core::train::{
     Ending, Flow, Hooks, OneProcess, RunPlan, StepReport, Trainer, Work, evaluate_together,
 };
-use llm_core::{Config, Error, Hyperparameters, Result};
+use llm_core::{Config, Error, Hyperparameters, Result, TokenDataset};
 use llm_gpu::{Gpu, GpuWork};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow::Continue;
@@ -196,4 +197,29 @@ fn weights_that_are_no_numbers_are_not_fetched() {
         other => panic!("{other}"),
     }
     assert_eq!((bits(&trainer), trainer.step), (before, 0));
+}
+
+/// Passages of unlike length: rows are filled up to one length, and each target of a step counts the same.
+#[test]
+fn passages_of_unlike_length() {
+    let Some(gpu) = gpu() else { return };
+    let (mut windows, mut learned) = (Vec::new(), Vec::new());
+    for i in 0..17 {
+        let len = 3 + i * 7 % 18;
+        windows.push(Window { start: learned.len(), len });
+        let from = if i % 3 == 0 { len } else { 1 + len / 2 };
+        learned.extend((0..=len).map(|place| place >= from));
+    }
+    let tokens = (0..learned.len()).map(|i| (i * i % 251) as u32).collect();
+    let data = TokenDataset::from_tokens(tokens).with_passages(windows, learned).unwrap();
+    let mut here = Case { accum: 3, batch_size: 1, ..case() }.trainer();
+    let mut there = here.clone();
+    let mut work = GpuWork::new(gpu, &there, &data).unwrap_or_else(|e| panic!("{e}"));
+    for step in 0..8 {
+        let wanted = here.step(&data).unwrap();
+        let report = there.step_with(&data, &mut work, &mut ()).unwrap();
+        assert!((report.loss - wanted.loss).abs() < 1e-5, "step {step}: {report:?}, {wanted:?}");
+        assert!((report.grad_norm / wanted.grad_norm - 1.0).abs() < 1e-5, "step {step}: {report:?}");
+        assert_eq!(report.tokens, wanted.tokens);
+    }
 }

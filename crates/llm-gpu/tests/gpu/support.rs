@@ -1,7 +1,7 @@
 //! An adapter, models, and how far two arrays are apart.
 
 use llm_core::listing::listing;
-use llm_core::model::{Batch, Mode, Origin};
+use llm_core::model::{Batch, Mode};
 use llm_core::train::Trainer;
 use llm_core::{
     AdamW, Attention, Config, Hyperparameters, Recipe, Schedule, TinyGPT, TokenDataset,
@@ -76,10 +76,8 @@ impl Case {
 
 /// The micro-batches of the next step.
 pub fn first_batches(trainer: &Trainer) -> Vec<Batch> {
-    let Recipe { seed, batch_size, seq_len, accum, .. } = trainer.recipe;
-    let first = |micro: u32| u64::from(micro) * batch_size as u64;
-    let origin = |micro| Origin { seed, step: trainer.step, first_row: first(micro) };
-    (0..accum).map(|micro| text().rows(origin(micro), [batch_size, seq_len]).unwrap()).collect()
+    let Trainer { recipe, step, .. } = trainer;
+    (0..recipe.accum).map(|micro| recipe.batch(&text(), *step, micro).unwrap()).collect()
 }
 
 pub fn planned(trainer: &Trainer, units: Option<Units>) -> Result<Planned, GpuError> {

@@ -10,6 +10,7 @@
 //! | `answers` | which part of a conversation that is written down is an answer |
 //! | `file` | the lines of files, and which of them stay unseen |
 //! | `tokens` | their tokens, and which of them are learned |
+//! | [`exported`] | conversations as apps export them, made such lines |
 
 mod line;
 
@@ -24,6 +25,8 @@ mod answers;
 mod file;
 
 mod tokens;
+
+pub mod exported;
 
 pub use answers::{WrittenDown, end_of_answer, written_down};
 pub use file::Conversations;

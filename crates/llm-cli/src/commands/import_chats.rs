@@ -129,5 +129,5 @@ fn left(out: LeftOut) -> Option<Message> {
     ];
     let some = kinds.into_iter().filter(|(n, _)| *n > 0).map(|(_, kind)| kind);
     let all = some.reduce(|before, kind| message!("{}, {}", before, kind))?;
-    Some(message!("left out {}", all))
+    Some(message!("messages left out: {}", all))
 }

@@ -3,6 +3,7 @@
 use crate::console::json_line;
 use llm_core::TokenId;
 use llm_core::generate::Finish;
+use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use serde::Serialize;
@@ -124,6 +125,17 @@ pub enum Event<'a> {
         /// Steps done.
         step: u64,
         /// Its file.
+        path: &'a str,
+    },
+    /// Conversations out of the exports of apps are safe on disk.
+    Imported {
+        /// How many.
+        conversations: usize,
+        /// Messages in them.
+        messages: usize,
+        /// Messages in none of them, by kind.
+        left_out: LeftOut,
+        /// Their file.
         path: &'a str,
     },
     /// One number of attention, followed by hand.

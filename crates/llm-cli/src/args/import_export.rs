@@ -30,12 +30,17 @@ flags! {
         /// From what
         /// zh: 从什么读
         <format>: ImportFormat = "FORMAT";
-        /// Folder (hf), file (safetensors, gguf), or what both file names begin with (llm-cpp)
-        /// zh: 目录（hf）、文件（safetensors、gguf），或两个文件名共同的开头（llm-cpp）
-        <source>: PathBuf = "SOURCE";
-        /// Save the model in this checkpoint (an existing one is replaced)
-        /// zh: 把模型存到这个检查点（已有的会被替换）
+        /// Folder (hf), file (safetensors, gguf), what both file names begin with (llm-cpp), or the
+        /// files of an app (chats)
+        /// zh: 目录（hf）、文件（safetensors、gguf）、两个文件名共同的开头（llm-cpp），或应用导出的文件（chats）
+        <sources>: Vec<PathBuf> = "SOURCE" [required = true];
+        /// Save the model in this checkpoint (an existing one is replaced); of chats, the
+        /// conversations in this new file
+        /// zh: 把模型存到这个检查点（已有的会被替换）；chats 则把对话存到这个新文件
         save: PathBuf = "FILE";
+        /// Whose messages are the answers, of those who speak in chats
+        /// zh: 聊天里谁的消息当作回答
+        me: Option<String> = "NAME";
         /// Number of attention heads, where the source does not say it
         /// zh: 注意力头的个数，用于来源没有写明时
         heads: Option<usize> = "H" [visible_alias = "n-heads"];
@@ -75,7 +80,7 @@ words! {
 }
 
 words! {
-    /// What a model is imported from.
+    /// What is imported.
     pub enum ImportFormat {
         /// A folder with a GPT-2, a Llama or its kin as Hugging Face's transformers saves it
         /// zh: 装着 GPT-2、Llama 或其近亲的目录，由 Hugging Face 的 transformers 保存
@@ -89,5 +94,9 @@ words! {
         /// PREFIX.json and PREFIX.bin of the C++ original
         /// zh: C++ 原版的 PREFIX.json 和 PREFIX.bin
         LlmCpp = "llm-cpp",
+        /// Not a model, but conversations to learn from: exports of WhatsApp, Telegram, Discord or
+        /// ChatGPT, made lines of JSON
+        /// zh: 不是模型，而是要学的对话：把 WhatsApp、Telegram、Discord 或 ChatGPT 的导出变成一行行 JSON
+        Chats = "chats",
     }
 }

@@ -114,8 +114,8 @@ pub enum Verb {
     /// Write a model for other programs: a Hugging Face folder, or one file (safetensors, GGUF)
     /// zh: 把模型写成其他程序能读的形式：Hugging Face 目录，或一个文件（safetensors、GGUF）
     Export(ExportArgs),
-    /// Make a checkpoint of a model from another program
-    /// zh: 把其他程序的模型做成检查点
+    /// Make a checkpoint of a model from another program, or conversations of the exports of apps
+    /// zh: 把其他程序的模型做成检查点，或把应用导出的聊天做成对话
     Import(ImportArgs),
     /// Print a completion script for your shell
     /// zh: 打印用于 shell 补全的脚本

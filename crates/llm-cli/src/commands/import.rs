@@ -1,5 +1,6 @@
 //! `import`: a checkpoint from another program's model.
 
+use super::import_chats::import_chats;
 use crate::args::{ImportArgs, ImportFormat};
 use crate::console::{Out, note};
 use crate::error::{Result, RunError, of_verb};
@@ -19,15 +20,27 @@ use llm_run::models::Heads;
 use llm_run::plan::{check_heads, more_than_offered};
 use std::path::Path;
 
-/// Reads the model and saves it.
+/// Reads the model and saves it, or the conversations.
 ///
 /// # Errors
 /// What reading or saving refuses; an old checkpoint is then kept.
 pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
+    match (args.format, &args.sources[..]) {
+        (ImportFormat::Chats, _) => import_chats(program, args),
+        (_, _) if args.me.is_some() => Err(RunError::Usage("--me is for import chats".into())),
+        (_, [source]) => model(program, args, source),
+        _ => Err(RunError::Usage(
+            "a model is imported from one source, and several are given".into(),
+        )),
+    }
+}
+
+/// The same of a model.
+fn model(program: &Program, args: &ImportArgs, source: &Path) -> Result<()> {
     check_heads(&program.models, args.heads)?;
     let target = Target::file(&args.save, None)
         .map_err(|e| of_verb(e, "nothing was imported, choose another --save"))?;
-    let imported = read(program, args)?;
+    let imported = read(program, args, source)?;
     let quiet = args.output.quiet();
     if !quiet {
         note(message!("imported {}", summary(&imported)));
@@ -36,7 +49,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     let tokenizer = imported.tokenizer.clone();
     let with_optimizer = imported.optimizer.is_some() || imported.step == 0;
     let (trainer, spec) =
-        imported.into_trainer().map_err(|e| refused(program, args.format, &args.source, e))?;
+        imported.into_trainer().map_err(|e| refused(program, args.format, source, e))?;
     checkpoint::save(&target.path, &trainer, &spec, with_optimizer)
         .map_err(|e| RunError::hint(e, "nothing was imported, choose another --save"))?;
     let mut out = Out::default();
@@ -51,8 +64,8 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     out.finish()
 }
 
-fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
-    let (source, from_spec) = (&args.source, &program.models.from_spec);
+fn read(program: &Program, args: &ImportArgs, source: &Path) -> Result<Imported> {
+    let from_spec = &program.models.from_spec;
     if let Some(why) = something_else(args.format, source).filter(|_| source.is_dir()) {
         return Err(not_imported(source, why));
     }
@@ -62,7 +75,8 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
         ImportFormat::Hf => {
             hugging_face::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
         }
-        ImportFormat::Gguf => {
+        // Chats are no model, and are not read here.
+        ImportFormat::Gguf | ImportFormat::Chats => {
             gguf::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
         }
     };
@@ -123,7 +137,7 @@ fn something_else(format: ImportFormat, path: &Path) -> Option<Message> {
         ImportFormat::Hf => {
             &[Look::HuggingFace, Look::Safetensors, Look::SentencePiece, Look::Json]
         }
-        ImportFormat::Gguf => &[Look::Gguf],
+        ImportFormat::Gguf | ImportFormat::Chats => &[Look::Gguf],
     };
     let other = Look::of(path).filter(|look| !read.contains(look));
     let beside = path.parent().filter(|_| format == ImportFormat::Safetensors);

@@ -8,6 +8,7 @@ mod eval;
 mod export;
 mod generate;
 mod import;
+mod import_chats;
 mod inspect;
 mod notes;
 mod report;

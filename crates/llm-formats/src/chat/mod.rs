@@ -12,6 +12,7 @@
 //! | `file` | the lines of files, and which of them stay unseen |
 //! | `asked` | how long conversations are, and what is asked in them |
 //! | `tokens` | their tokens, and which of them are learned |
+//! | [`exported`] | conversations as apps export them, made such lines |
 
 mod line;
 
@@ -30,6 +31,8 @@ mod file;
 mod asked;
 
 mod tokens;
+
+pub mod exported;
 
 pub use answers::{WrittenDown, end_of_answer, written_down};
 pub use file::Conversations;

@@ -25,6 +25,7 @@ pub use held::is_stdin;
 pub use reading::Reading;
 
 use crate::chat::Conversations;
+use crate::chat::exported::Exported;
 use crate::encode::PART;
 use crate::error::{FormatError, Result};
 use crate::nano_gpt::META;
@@ -226,6 +227,24 @@ impl Files {
             (other, _) => other,
         })
     }
+}
+
+/// The conversations in files, which apps may have exported; `-` is standard input.
+///
+/// # Errors
+/// As [`Files::read`], and what [`Exported::read`] says.
+pub fn exported(paths: &[PathBuf]) -> Result<Exported> {
+    // What is read, what is kept of it, and what is made of that.
+    const TIMES: u64 = 8;
+    let reading = Reading::new("", Some(DataForm::Text)).without_options();
+    let Files { texts, names, .. } = Files::read(paths, reading)?;
+    let text = texts.text().read(0, texts.text().len())?;
+    let (needed, available) = (text.len() as u64 * TIMES, memory::available());
+    if needed > available {
+        return Err(Error::Memory { needed, available }.into());
+    }
+    let files = names.into_iter().zip(texts.ranges().map(|range| &text[range]));
+    Exported::read(files).map_err(FormatError::Content)
 }
 
 /// Takes out each file that is equal to one before it.

@@ -6,6 +6,7 @@
 mod budget;
 mod chats;
 mod every_verb;
+mod import_chats;
 mod others;
 mod refusals;
 mod verbs;

@@ -1,0 +1,249 @@
+//! Conversations as apps export them: who said what, and when, made questions and the answers of
+//! one of them.
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `spoken` | what people say, when, and what of it makes a conversation |
+//! | `whatsapp` | WhatsApp's text |
+//! | `telegram` | Telegram Desktop's JSON |
+//! | `discord` | the JSON of DiscordChatExporter |
+//! | `chatgpt` | ChatGPT's JSON |
+
+mod spoken;
+
+mod whatsapp;
+
+mod telegram;
+
+mod discord;
+
+mod chatgpt;
+
+pub use spoken::LeftOut;
+
+use super::file::Conversations;
+use super::line::{Line, Turn};
+use llm_core::base::Message;
+use llm_core::message;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use spoken::{Spoken, conversation};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// A silence of as many minutes ends a conversation.
+const SILENCE: i64 = 6 * 60;
+
+/// Conversations out of the exports of apps.
+#[derive(Debug, Default)]
+pub struct Exported {
+    /// Of people by their names: nobody has said yet who of them answers.
+    chats: Vec<Vec<Spoken>>,
+    /// From a question to an answer each.
+    pub conversations: Vec<Vec<Turn>>,
+    /// What is in none of them.
+    pub left_out: LeftOut,
+}
+
+/// Where an export is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum App {
+    /// A text.
+    WhatsApp,
+    /// `result.json`.
+    Telegram,
+    /// A channel.
+    Discord,
+    /// `conversations.json`.
+    ChatGpt,
+}
+
+/// Keys that only exports have.
+#[derive(Deserialize)]
+struct Keys {
+    guild: Option<IgnoredAny>,
+    chats: Option<IgnoredAny>,
+    mapping: Option<IgnoredAny>,
+    messages: Option<Vec<KeysOfMessage>>,
+}
+
+#[derive(Deserialize)]
+struct KeysOfMessage {
+    date: Option<IgnoredAny>,
+}
+
+impl App {
+    /// Of a text, all of it; `None` for another.
+    ///
+    /// # Errors
+    /// Where its JSON is cut off.
+    fn of(text: &str) -> Result<Option<App>, serde_json::Error> {
+        if whatsapp::is_one(text) {
+            return Ok(Some(App::WhatsApp));
+        }
+        let keys = match text.trim_start().as_bytes().first() {
+            Some(b'{') => serde_json::from_str(text).map(|keys| vec![keys]),
+            Some(b'[') => serde_json::from_str(text),
+            _ => return Ok(None),
+        };
+        let keys: Vec<Keys> = match keys {
+            Ok(keys) => keys,
+            Err(e) if e.is_eof() => return Err(e),
+            Err(_) => return Ok(None),
+        };
+        let dated =
+            |keys: &Keys| keys.messages.iter().flatten().any(|message| message.date.is_some());
+        Ok(keys.first().and_then(|keys| match keys {
+            Keys { mapping: Some(_), .. } => Some(App::ChatGpt),
+            Keys { guild: Some(_), messages: Some(_), .. } => Some(App::Discord),
+            keys if keys.chats.is_some() || dated(keys) => Some(App::Telegram),
+            _ => None,
+        }))
+    }
+
+    /// As it calls itself.
+    fn name(self) -> &'static str {
+        match self {
+            App::WhatsApp => "WhatsApp",
+            App::Telegram => "Telegram",
+            App::Discord => "Discord",
+            App::ChatGpt => "ChatGPT",
+        }
+    }
+}
+
+impl Exported {
+    /// What is in files, each with what to call it: exports, or conversations in any of the shapes
+    /// that are learned from.
+    ///
+    /// # Errors
+    /// The file, and why it cannot be read.
+    pub fn read<'b>(
+        files: impl IntoIterator<Item = (Message, &'b [u8])>,
+    ) -> Result<Exported, Message> {
+        let mut found = Exported::default();
+        for (name, bytes) in files {
+            found.add(name, bytes)?;
+        }
+        Ok(found)
+    }
+
+    fn add(&mut self, name: Message, bytes: &[u8]) -> Result<(), Message> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| message!("{}: {}", name.clone(), message!("it is no UTF-8")))?;
+        let text = text.trim_start_matches('\u{feff}');
+        let app = App::of(text).map_err(|e| {
+            message!(
+                "{}: its JSON is cut off ({}); export or copy it again",
+                name.clone(),
+                e.to_string()
+            )
+        })?;
+        let Some(app) = app else { return self.add_lines(name, text) };
+        let left_out = &mut self.left_out;
+        let read = match app {
+            App::WhatsApp => {
+                self.chats.push(whatsapp::read(text, left_out));
+                Ok(())
+            }
+            App::Telegram => telegram::read(text, left_out).map(|chats| self.chats.extend(chats)),
+            App::Discord => discord::read(text, left_out).map(|chat| self.chats.push(chat)),
+            App::ChatGpt => chatgpt::read(text, left_out).map(|all| self.conversations.extend(all)),
+        };
+        read.map_err(|e| {
+            message!("{}: it has the form of {}, but: {}", name, app.name(), e.to_string())
+        })
+    }
+
+    /// What is learned from as it is.
+    fn add_lines(&mut self, name: Message, text: &str) -> Result<(), Message> {
+        if !text.trim_start().starts_with(['{', '[']) {
+            return Err(message!(
+                "{}: it is no export of WhatsApp (.txt), Telegram (result.json), Discord (JSON of \
+                 DiscordChatExporter) or ChatGPT (conversations.json)",
+                name
+            ));
+        }
+        for said in Conversations::parse([(name, text.as_bytes())])?.all {
+            match said.what {
+                Line::Turns(turns) => self.conversations.push(turns),
+                Line::Text(_) => self.left_out.texts += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// Who speaks, and in how many messages; those with the most come first. Nobody where the
+    /// files themselves say what is an answer.
+    pub fn names(&self) -> Vec<(&str, usize)> {
+        let mut counts = BTreeMap::new();
+        for said in self.chats.iter().flatten() {
+            *counts.entry(&*said.who).or_insert(0) += 1;
+        }
+        let mut counts: Vec<_> = counts.into_iter().collect();
+        counts.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        counts
+    }
+
+    /// The one of them who is meant: by the exact name, or by the only one that differs in no more
+    /// than capital letters.
+    pub fn meant(&self, name: &str) -> Option<String> {
+        let lower = name.trim().to_lowercase();
+        let names = self.names();
+        let like = || names.iter().filter(|(who, _)| who.to_lowercase() == lower);
+        let exact = names.iter().find(|(who, _)| *who == name);
+        let only = || like().next().filter(|_| like().count() == 1);
+        exact.or_else(only).map(|(who, _)| who.to_string())
+    }
+
+    /// Makes conversations of what they say: `me` answers, everyone else asks. Where several ask, their names
+    /// stand before what they say.
+    pub fn answered_by(&mut self, me: &str) {
+        for chat in std::mem::take(&mut self.chats) {
+            let mut others = chat.iter().map(|said| &said.who).filter(|who| *who != me);
+            let first = others.next();
+            let several = others.any(|who| Some(who) != first);
+            let near = |a: &Spoken, b: &Spoken| b.when.minutes() - a.when.minutes() < SILENCE;
+            for part in chat.chunk_by(near) {
+                let mut before = None;
+                let said = part.iter().map(|said| {
+                    let goes_on = before.replace(&said.who) == Some(&said.who);
+                    let text = match several && said.who != me && !goes_on {
+                        true => format!("{}: {}", said.who, said.text),
+                        false => said.text.clone(),
+                    };
+                    (said.who == me, text)
+                });
+                self.conversations.extend(conversation(said, &mut self.left_out));
+            }
+        }
+    }
+
+    /// The days of the first message and of the last one, where they are known.
+    pub fn days(&self) -> Option<[String; 2]> {
+        let when = || self.chats.iter().flatten().map(|said| said.when);
+        let (first, last) = when().min().zip(when().max())?;
+        Some([first, last].map(|at| format!("{:04}-{:02}-{:02}", at.year, at.month, at.day)))
+    }
+
+    /// Writes the conversations, a line of JSON each.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn write(&self, mut out: &mut dyn Write) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Written<'t> {
+            messages: &'t [Turn],
+        }
+        for messages in &self.conversations {
+            serde_json::to_writer(&mut out, &Written { messages })?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

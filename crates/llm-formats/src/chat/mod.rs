@@ -1,15 +1,22 @@
-//! Conversations: read from lines of JSON, written down as a model's own template has it, and made
-//! tokens of which the answers are learned.
+//! Conversations: read from JSON, a line each or in a list, written down as a model's own template
+//! has it, and made tokens of which the answers are learned.
 //!
 //! Each module imports only from those above it in this list:
 //!
 //! | module | holds |
 //! |---|---|
+//! | `json` | objects of JSON as far as they are read |
+//! | `keys` | keys that change what is learned: read, or refused |
 //! | `line` | what a line of JSON holds: turns of a conversation, or a text |
 //! | `template` | how a model has conversations written down: its chat template (Jinja) |
 //! | `answers` | which part of a conversation that is written down is an answer |
-//! | `file` | the lines of files, and which of them stay unseen |
+//! | `pieces` | the conversations of a text: lines of it, or the entries of a list |
+//! | `file` | the conversations in files, and which of them stay unseen |
 //! | `tokens` | their tokens, and which of them are learned |
+
+mod json;
+
+mod keys;
 
 mod line;
 
@@ -20,6 +27,8 @@ mod template;
 mod template;
 
 mod answers;
+
+mod pieces;
 
 mod file;
 

@@ -10,6 +10,7 @@
 //! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: trained, read, written |
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
 //! | [`first_look`] | what a file or folder is, for code that does not read it |
+//! | [`json_look`] | what a text in JSON holds, by its beginning |
 //! | [`data_file`] | what a data file is; text out of gzip and UTF-16 |
 //! | [`npz`] | NumPy's files of arrays, written |
 //! | [`nano_gpt`] | the characters of nanoGPT's token numbers |
@@ -65,6 +66,8 @@ pub mod bpe;
 pub mod tokenizers;
 
 pub mod first_look;
+
+pub mod json_look;
 
 pub mod data_file;
 

@@ -1,5 +1,8 @@
 //! What a line of JSON holds.
 
+use super::json::{self, Fields, MOST_KEYS, Part};
+use super::keys::{is_known, kind_of, learned};
+use crate::json_look::LISTS;
 use llm_core::base::Message;
 use llm_core::message;
 use serde::Serialize;
@@ -18,54 +21,41 @@ pub struct Turn {
     /// What else a template may ask for, such as a name.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+    /// Whether an answer is learned: some are there to be read alone.
+    #[serde(skip)]
+    pub learned: bool,
 }
 
 impl Turn {
     /// One with nothing else.
     pub fn new(role: &str, content: impl Into<String>) -> Turn {
-        Turn { role: role.into(), content: content.into(), more: Map::new() }
+        Turn { role: role.into(), content: content.into(), more: Map::new(), learned: true }
     }
 }
 
 /// What a line holds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Line {
-    /// `{"messages": [{"role": .., "content": ..}, ..]}`, or `{"prompt": .., "completion": ..}`: a
-    /// question and its answer.
+    /// A conversation: `{"messages": [{"role": .., "content": ..}, ..]}`, that list alone, or
+    /// `{"conversations": [{"from": .., "value": ..}, ..]}`; or a question and its answer:
+    /// `{"prompt": .., "completion": ..}`, `{"instruction": .., "input": .., "output": ..}`.
     Turns(Vec<Turn>),
     /// `{"text": ..}`: learned as it is.
     Text(String),
 }
 
+/// A line that is read.
+pub(super) struct Read {
+    pub line: Line,
+    /// Its keys that say nothing here.
+    pub passed: Vec<String>,
+}
+
 impl Line {
     /// # Errors
-    /// Why it has another shape.
+    /// Why it has another shape, or which key cannot be learned with.
     pub fn parse(line: &str) -> Result<Line, Message> {
-        let value: Value = serde_json::from_str(line)
-            .map_err(|e| message!("it is no JSON: {}", without_line(&e.to_string())))?;
-        let Value::Object(mut all) = value else {
-            return Err(message!("it is no object ({{..}})"));
-        };
-        if let Some(tools) = all.get("tools").filter(|tools| !is_nothing(tools)) {
-            let kind = kind_of(tools);
-            return Err(message!("it has tools ({}), which cannot be learned here", kind));
-        }
-        let mut take = |key: &str| all.remove(key).filter(|value| !value.is_null());
-        match (take("messages"), take("prompt"), take("completion"), take("text")) {
-            (Some(messages), ..) => turns(messages, "messages").map(Line::Turns),
-            (None, Some(prompt), Some(completion), _) => {
-                let prompt = one_side(prompt, "prompt", "user")?;
-                let completion = one_side(completion, "completion", ASSISTANT)?;
-                Ok(Line::Turns([prompt, completion].concat()))
-            }
-            (None, None, None, Some(Value::String(text))) if !text.trim().is_empty() => {
-                Ok(Line::Text(text))
-            }
-            (None, None, None, Some(_)) => Err(message!("its text is empty, or no text")),
-            _ => Err(message!(
-                "it has none of messages, prompt and completion, text ({{\"messages\": [..]}})"
-            )),
-        }
+        read(line).map(|read| read.line)
     }
 
     /// What is said in it, one turn to a line.
@@ -77,42 +67,173 @@ impl Line {
     }
 }
 
-/// A side of a pair: a text, or turns.
-fn one_side(value: Value, key: &'static str, role: &str) -> Result<Vec<Turn>, Message> {
-    match value {
-        Value::String(content) => Ok(vec![checked(Turn::new(role, content), 0)?]),
-        several => turns(several, key),
+/// The same as [`Line::parse`], with what is passed over.
+pub(super) fn read(line: &str) -> Result<Read, Message> {
+    let is_read = |key: &str| {
+        let own = ["text", "instruction", "input", "output", "system", "system_prompt"];
+        is_known(key) || own.contains(&key)
+    };
+    let part = json::parse(line, is_read)
+        .map_err(|e| message!("it is no JSON: {}", without_line(&e.to_string())))?;
+    let mut all = match part {
+        Part::Object(all) => all,
+        list @ Part::List(_) => {
+            let mut all = Fields::default();
+            all.all.push(("messages".into(), list));
+            all
+        }
+        _ => return Err(message!("it is no object ({{..}})")),
+    };
+    let is_learned = learned(&mut all)?;
+    let mut system = None;
+    for key in ["system", "system_prompt"] {
+        match all.take(key) {
+            None => {}
+            Some(Part::Scalar(Value::String(text))) if text.trim().is_empty() => {}
+            Some(Part::Scalar(Value::String(text))) if system.is_none() => {
+                system = Some((key, text))
+            }
+            Some(_) => return Err(message!("its {} is no text, or stands there twice", key)),
+        }
     }
+    let mut line = shape(&mut all)?;
+    match &mut line {
+        Line::Turns(turns) => {
+            if let Some((key, text)) = system {
+                let first = turns.iter().find(|turn| matches!(&*turn.role, "system" | "developer"));
+                match first {
+                    None => turns.insert(0, Turn::new("system", text)),
+                    Some(first) if first.content == text => {}
+                    Some(_) => {
+                        return Err(message!("it has {} beside a message of the role system", key));
+                    }
+                }
+            }
+            turns.iter_mut().for_each(|turn| turn.learned &= is_learned.unwrap_or(true));
+        }
+        Line::Text(_) => {
+            if let Some((key, _)) = system {
+                return Err(message!("it has {} beside text", key));
+            }
+            if is_learned == Some(false) {
+                return Err(message!(
+                    "its text is not to be learned (weight 0); leave the line out"
+                ));
+            }
+        }
+    }
+    let rest = all.all.into_iter().filter(|(_, part)| !part.is_nothing()).map(|(key, _)| key);
+    let passed = all.passed.into_iter().chain(rest).collect();
+    Ok(Read { line, passed })
 }
 
-fn turns(value: Value, key: &'static str) -> Result<Vec<Turn>, Message> {
-    let Value::Array(turns) = value else {
-        return Err(message!("its {} is no list of messages", key));
+/// What is said, in one of the usual shapes.
+fn shape(all: &mut Fields) -> Result<Line, Message> {
+    for key in LISTS {
+        if let Some(messages) = all.take(key) {
+            return turns(messages, key, &mut all.passed).map(Line::Turns);
+        }
+    }
+    let has = |all: &Fields, key: &str| {
+        let is =
+            |(own, part): &(String, Part)| own == key && !matches!(part, Part::Scalar(Value::Null));
+        all.all.iter().any(is)
+    };
+    for [ask, answer] in [["prompt", "completion"], ["instruction", "output"]] {
+        if !has(all, ask) || !has(all, answer) {
+            continue;
+        }
+        let mut side = |key: &'static str, role: &str| match all.take(key) {
+            Some(Part::Scalar(Value::String(content))) => {
+                Ok(vec![checked(Turn::new(role, content), 0)?])
+            }
+            Some(several @ Part::List(_)) => turns(several, key, &mut all.passed),
+            Some(other) => Err(message!("its {} is {}, and no text", key, kind_of(&other))),
+            None => Ok(Vec::new()),
+        };
+        let (mut prompt, completion) = (side(ask, "user")?, side(answer, ASSISTANT)?);
+        if let (true, [question]) = (ask == "instruction", &mut prompt[..]) {
+            match all.take("input") {
+                None => {}
+                Some(Part::Scalar(Value::String(input))) if input.trim().is_empty() => {}
+                Some(Part::Scalar(Value::String(input))) => {
+                    question.content = format!("{}\n\n{input}", question.content);
+                }
+                Some(other) => {
+                    return Err(message!("its {} is {}, and no text", "input", kind_of(&other)));
+                }
+            }
+        }
+        return Ok(Line::Turns([prompt, completion].concat()));
+    }
+    match all.take("text") {
+        // A side of a pair that is not whole is not passed over.
+        _ if has(all, "prompt") || has(all, "completion") => {}
+        Some(Part::Scalar(Value::String(text))) if !text.trim().is_empty() => {
+            return Ok(Line::Text(text));
+        }
+        Some(_) => return Err(message!("its text is empty, or no text")),
+        None => {}
+    }
+    Err(message!(
+        "it has none of messages, conversations, prompt and completion, instruction and output, text \
+         ({{\"messages\": [..]}})"
+    ))
+}
+
+fn turns(value: Part, key: &'static str, passed: &mut Vec<String>) -> Result<Vec<Turn>, Message> {
+    let Part::List(turns) = value else {
+        return Err(message!("its {} is {}, and no list of messages", key, kind_of(&value)));
     };
     if turns.is_empty() {
         return Err(message!("its {} is an empty list", key));
     }
-    turns.into_iter().enumerate().map(|(i, turn)| checked(turn_of(turn, i)?, i)).collect()
+    let turn = |(i, turn)| checked(turn_of(turn, i + 1, passed)?, i);
+    turns.into_iter().enumerate().map(turn).collect()
 }
 
-fn turn_of(value: Value, i: usize) -> Result<Turn, Message> {
-    let n = i + 1;
-    let Value::Object(mut more) = value else {
+fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Message> {
+    let Part::Object(mut all) = value else {
         return Err(message!("message {} is no object with role and content", n));
     };
-    let role = match more.remove("role") {
-        Some(Value::String(role)) => role,
+    if !all.passed.is_empty() {
+        return Err(message!("message {} has more than {} keys", n, MOST_KEYS));
+    }
+    let is_learned = learned(&mut all).map_err(|why| message!("message {}: {}", n, why))?;
+    let role = match all.take("role").or_else(|| all.take("from")) {
+        Some(Part::Scalar(Value::String(role))) => usual(role),
         _ => return Err(message!("message {} has no role", n)),
     };
-    if more.get("tool_calls").is_some_and(|calls| !is_nothing(calls)) {
-        return Err(message!("message {} calls tools, which cannot be learned here", n));
+    // Questions are not learned.
+    if is_learned == Some(true) && role != ASSISTANT {
+        passed.push(format!("weight of {role}"));
     }
-    match more.remove("content") {
-        Some(Value::String(content)) => Ok(Turn { role, content, more }),
-        Some(Value::Null) | None => Ok(Turn { role, content: String::new(), more }),
+    let content = match all.take("content").or_else(|| all.take("value")) {
+        Some(Part::Scalar(Value::String(content))) => content,
+        None => String::new(),
         Some(other) => {
-            Err(message!("the content of message {} is {}, and no text", n, kind_of(&other)))
+            let kind = kind_of(&other);
+            return Err(message!("the content of message {} is {}, and no text", n, kind));
         }
+    };
+    let mut turn = Turn { learned: is_learned.unwrap_or(true), ..Turn::new(&role, content) };
+    for (key, part) in all.all {
+        match part {
+            part if part.is_nothing() => {}
+            Part::Scalar(value) => _ = turn.more.insert(key, value),
+            _ => passed.push(key),
+        }
+    }
+    Ok(turn)
+}
+
+/// Whom other programs call otherwise.
+fn usual(role: String) -> String {
+    match &*role.to_ascii_lowercase() {
+        "human" | "user" => "user".into(),
+        "gpt" | "assistant" | "chatgpt" | "bot" | "model" => ASSISTANT.into(),
+        "system" => "system".into(),
+        _ => role,
     }
 }
 
@@ -121,25 +242,6 @@ fn checked(turn: Turn, i: usize) -> Result<Turn, Message> {
     match turn.role == ASSISTANT && turn.content.trim().is_empty() {
         true => Err(message!("the answer in message {} is empty", i + 1)),
         false => Ok(turn),
-    }
-}
-
-fn is_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(list) => list.is_empty(),
-        _ => false,
-    }
-}
-
-fn kind_of(value: &Value) -> Message {
-    match value {
-        Value::Null => message!("null"),
-        Value::Bool(_) => message!("true or false"),
-        Value::Number(_) => message!("a number"),
-        Value::String(_) => message!("a text"),
-        Value::Array(_) => message!("a list"),
-        Value::Object(_) => message!("an object"),
     }
 }
 
@@ -152,36 +254,85 @@ fn without_line(said: &str) -> String {
 mod tests {
     use super::*;
 
+    fn pair() -> Line {
+        Line::Turns(vec![Turn::new("user", "1+1?"), Turn::new("assistant", "2")])
+    }
+
+    fn turns(line: &str) -> Vec<Turn> {
+        match Line::parse(line).unwrap_or_else(|why| panic!("{line}: {why}")) {
+            Line::Turns(turns) => turns,
+            Line::Text(text) => panic!("{text}"),
+        }
+    }
+
+    fn passed(line: &str) -> String {
+        read(line).unwrap().passed.join(" ")
+    }
+
     #[test]
     fn the_usual_shapes_are_read() {
-        let (ask, answer) = (Turn::new("user", "1+1?"), Turn::new("assistant", "2"));
-        let pair = Line::Turns(vec![ask, answer]);
         for line in [
             r#"{"messages": [{"role": "user", "content": "1+1?"}, {"role": "assistant", "content": "2"}]}"#,
+            r#"[{"role": "User", "content": "1+1?"}, {"role": "model", "content": "2"}]"#,
+            r#"{"conversations": [{"from": "human", "value": "1+1?"}, {"from": "gpt", "value": "2"}]}"#,
+            r#"{"dialogue": [{"role": "user", "content": "1+1?"}, {"role": "bot", "content": "2"}]}"#,
+            r#"{"instruction": "1+1?", "input": "", "output": "2"}"#,
             r#"{"prompt": "1+1?", "completion": "2", "id": 7}"#,
             r#"{"prompt": [{"role": "user", "content": "1+1?"}], "completion": [{"role": "assistant", "content": "2"}], "tools": []}"#,
         ] {
-            assert_eq!(Line::parse(line).unwrap(), pair, "{line}");
+            assert_eq!(Line::parse(line).unwrap(), pair(), "{line}");
         }
         assert_eq!(Line::parse(r#"{"text": "a\nb"}"#).unwrap(), Line::Text("a\nb".into()));
-        assert_eq!(pair.spoken(), "1+1?\n2\n");
+        assert_eq!(pair().spoken(), "1+1?\n2\n");
         let named = r#"{"messages": [{"role": "user", "content": "a", "name": "Ada"}]}"#;
-        let Line::Turns(turns) = Line::parse(named).unwrap() else { panic!() };
-        assert_eq!(turns[0].more["name"], "Ada");
+        assert_eq!(turns(named)[0].more["name"], "Ada");
+        let asked = turns(r#"{"instruction": "Add.", "input": "1 1", "output": "2"}"#);
+        assert_eq!(asked[0].content, "Add.\n\n1 1");
+    }
+
+    #[test]
+    fn what_says_what_is_learned_is_read() {
+        let said = r#"{"role": "user", "content": "a"}, {"role": "assistant", "content": "b""#;
+        let learned = |more: &str, beside: &str| {
+            turns(&format!("{{\"messages\": [{said}{more}}}]{beside}}}"))[1].learned
+        };
+        assert!(learned("", "") && learned(r#", "weight": 1"#, r#", "train": true"#));
+        for more in [r#", "weight": 0"#, r#", "trainable": false"#, r#", "loss_mask": 0"#] {
+            assert!(!learned(more, "") && !learned("", more), "{more}");
+        }
+        for system in ["system", "system_prompt"] {
+            let line = format!("{{\"{system}\": \"Be brief.\", \"messages\": [{said}}}]}}");
+            assert_eq!(turns(&line)[0], Turn::new("system", "Be brief."));
+        }
+        let thought = turns(&format!("[{said}, \"reasoning_content\": \"hm\"}}]"));
+        assert_eq!(thought[1].more["reasoning_content"], "hm");
+    }
+
+    #[test]
+    fn what_is_passed_over_is_counted() {
+        let said = r#""messages": [{"role": "user", "content": "a", "weight": 1, "parts": [1]}]"#;
+        let line =
+            format!(r#"{{"id": [[[1]]], {said}, "prompt": "a", "tools": null, "text": ""}}"#);
+        assert_eq!(passed(&line), "id weight of user parts prompt");
     }
 
     #[test]
     fn what_is_none_of_them_is_refused() {
+        let said = r#"{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}"#;
+        let beside = |more: &str| format!("{{\"messages\": [{said}], {more}}}");
+        let many: Vec<_> = (0..70).map(|i| format!("\"k{i}\": 1")).collect();
         for (line, why) in [
             (r#"{"messages": ["#, "it is no JSON: EOF while parsing a list at column 14"),
-            ("[1]", "it is no object ({..})"),
-            (r#"{"a": 1}"#, "it has none of messages, prompt and completion, text"),
-            (r#"{"prompt": "a"}"#, "it has none of messages, prompt and completion, text"),
+            ("1", "it is no object ({..})"),
+            ("[1]", "message 1 is no object with role and content"),
+            (r#"{"a": 1}"#, "it has none of messages, conversations, prompt and completion"),
+            (r#"{"prompt": "a"}"#, "it has none of messages, conversations, prompt"),
             (r#"{"text": " "}"#, "its text is empty, or no text"),
             (r#"{"messages": []}"#, "its messages is an empty list"),
-            (r#"{"messages": "a"}"#, "its messages is no list of messages"),
+            (r#"{"messages": "a"}"#, "its messages is a text, and no list of messages"),
             (r#"{"messages": [{"content": "a"}]}"#, "message 1 has no role"),
             (r#"{"prompt": "a", "completion": " "}"#, "the answer in message 1 is empty"),
+            (r#"{"instruction": "a", "output": ["b"]}"#, "its output is a list, and no text"),
             (
                 r#"{"messages": [{"role": "user", "content": [1]}]}"#,
                 "the content of message 1 is a list, and no text",
@@ -192,9 +343,24 @@ mod tests {
             ),
             (
                 r#"{"messages": [{"role": "assistant", "tool_calls": [1]}]}"#,
-                "message 1 calls tools",
+                "message 1: it has tool_calls (a list), which cannot be learned here",
             ),
             (r#"{"text": "a", "tools": [1]}"#, "it has tools (a list)"),
+            (r#"{"text": "a", "weight": 0}"#, "its text is not to be learned"),
+            (&beside(r#""rejected": "c""#), "it has rejected (a text)"),
+            (&beside(r#""images": ["a"]"#), "it has images (a list)"),
+            (&beside(r#""label": false"#), "it has label (true or false)"),
+            (&beside(r#""weight": 0.5"#), "its weight is 0.5: only 0, 1, true and false"),
+            (&beside(r#""messages": [1]"#), "it has the key 'messages' twice"),
+            (&beside(r#""system": ["a"]"#), "its system is no text"),
+            (
+                r#"{"system": "a", "messages": [{"role": "system", "content": "b"}]}"#,
+                "it has system beside a message of the role system",
+            ),
+            (
+                &format!("[{{\"role\": \"user\", {}}}]", many.join(",")),
+                "message 1 has more than 64",
+            ),
         ] {
             let said = Line::parse(line).unwrap_err().to_string();
             assert!(said.starts_with(why), "{line}: {said}");

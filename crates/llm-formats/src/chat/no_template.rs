@@ -32,6 +32,11 @@ impl Template {
     }
 
     /// No.
+    pub fn names(&self, _: &str) -> bool {
+        self.is_own
+    }
+
+    /// No.
     pub fn knows(&self, _: &str) -> bool {
         self.is_own
     }

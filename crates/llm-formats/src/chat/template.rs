@@ -88,6 +88,21 @@ impl Template {
         })
     }
 
+    /// Whether it reads this key of a message, such as `reasoning_content`.
+    pub fn names(&self, key: &str) -> bool {
+        let is_named = |before: char| {
+            let name = format!("{before}{key}");
+            self.source.match_indices(&name).any(|(at, found)| {
+                let next = self.source[at + found.len()..].chars().next();
+                match before {
+                    '.' => !next.is_some_and(|c| c.is_alphanumeric() || c == '_'),
+                    quote => next == Some(quote),
+                }
+            })
+        };
+        ['.', '\'', '"'].into_iter().any(is_named)
+    }
+
     /// Whether it knows who speaks: a role that it does not name would be written down as if it
     /// did, or be left out.
     pub fn knows(&self, role: &str) -> bool {
@@ -153,6 +168,13 @@ pub(super) mod tests {
         let open = Template::new("{% for m in".into(), String::new(), String::new(), true);
         let said = open.unwrap_err().to_string();
         assert!(said.starts_with("its chat template is no Jinja: "), "{said}");
+    }
+
+    #[test]
+    fn a_key_is_read_where_it_is_named() {
+        let own = template("{{ m.thinking }}{{ m['name'] }}{{ enable_thought }}{{ m.thoughts }}");
+        assert!(own.names("thinking") && own.names("name"));
+        assert!(!own.names("thought") && !own.names("enable_thought") && !own.names("nam"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::answers::written_down;
 use super::file::{Conversations, Said};
-use super::line::Line;
+use super::line::{ASSISTANT, Line, Turn};
 use super::template::Template;
 use crate::error::{FormatError, Result};
 use llm_core::base::{Message, with_causes};
@@ -12,6 +12,7 @@ use llm_core::recipe::LossOn;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Recipe, TokenId};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// How conversations are cut.
@@ -63,7 +64,7 @@ impl Conversations {
         let mut longer = 0;
         for (said, made) in self.all.iter().zip(made) {
             let (own, targets) =
-                made.map_err(|why| FormatError::Content(self.at((said.file, said.line), why)))?;
+                made.map_err(|why| FormatError::Content(self.at((said.file, said.spot), why)))?;
             let start = tokens.len();
             longer += usize::from(own.len() > cut.seq_len + 1);
             let pieces = Windows::consecutive(own.len(), cut.seq_len);
@@ -100,25 +101,43 @@ fn marked(
             return Ok((tokens, all));
         }
     };
-    if loss_on == LossOn::All {
+    let turns = &*known(template, turns);
+    let all = loss_on == LossOn::All;
+    if all && turns.iter().all(|turn| turn.learned) {
         let tokens = encode(&template.render(turns, false)?)?;
         let all = vec![true; tokens.len()];
         return Ok((tokens, all));
     }
     let written = written_down(template, turns)?;
-    if written.answers.is_empty() {
+    if written.answers.is_empty() && !all {
         return Err(message!("it has no answer to learn (a message of the role assistant)"));
     }
     let tokens = encode(&written.text)?;
-    let answers = spans(&written.text, &written.answers, &tokens, tokenizer)?;
+    // Of all tokens those are left out that are not to be learned.
+    let is_meant = |turn: &&Turn| turn.role == ASSISTANT;
+    let meant = turns.iter().filter(is_meant).zip(written.answers);
+    let meant: Vec<_> = meant.filter(|(t, _)| t.learned != all).map(|(_, range)| range).collect();
+    let answers = spans(&written.text, &meant, &tokens, tokenizer)?;
     let mut place = 0;
     let is_target = tokens.iter().map(|&token| {
         let start = place;
         place += tokenizer.bytes_of(token).len();
-        answers.iter().any(|answer| answer.start < place && start < answer.end)
+        all != answers.iter().any(|answer| answer.start < place && start < answer.end)
     });
     let is_target = is_target.collect();
     Ok((tokens, is_target))
+}
+
+/// The turns by the roles that a template knows: to most who wrote the system message is nobody else.
+fn known<'t>(template: &Template, turns: &'t [Turn]) -> Cow<'t, [Turn]> {
+    const DEVELOPER: &str = "developer";
+    if template.knows(DEVELOPER) || turns.iter().all(|turn| turn.role != DEVELOPER) {
+        return Cow::Borrowed(turns);
+    }
+    let mut turns = turns.to_vec();
+    let by_another = turns.iter_mut().filter(|turn| turn.role == DEVELOPER);
+    by_another.for_each(|turn| turn.role = "system".into());
+    Cow::Owned(turns)
 }
 
 /// The answers' places in the bytes of the tokens: in the text itself, unless the tokenizer puts it
@@ -183,6 +202,29 @@ mod tests {
         let found = learned(LINE, 16, LossOn::Answers).unwrap().unwrap();
         assert_eq!(found.longer, 1);
         assert_eq!(targets(&found).concat(), whole[48..]);
+    }
+
+    #[test]
+    fn answers_that_are_not_to_be_learned_are_read_alone() {
+        let turn = |more: &str| {
+            format!(
+                r#"{{"role": "user", "content": "cat"}}, {{"role": "assistant", "content": "hat"{more}}}"#
+            )
+        };
+        let line = |a: &str, b: &str| format!("{{\"messages\": [{}, {}]}}", turn(a), turn(b));
+        let count = |lines: &str, loss_on: LossOn| {
+            learned(lines, 512, loss_on).unwrap().map_or(0, |found| found.targets)
+        };
+        let [both, all] = [LossOn::Answers, LossOn::All].map(|on| count(&line("", ""), on));
+        assert_eq!(both, 2 * 14);
+        for key in [r#", "weight": 0"#, r#", "train": false"#, r#", "loss_mask": 0.0"#] {
+            assert_eq!(count(&line(key, r#", "weight": 1"#), LossOn::Answers), 14, "{key}");
+            assert_eq!(count(&line(key, ""), LossOn::All), all - 14, "{key}");
+            assert_eq!(count(&line(key, key), LossOn::Answers), 0, "{key}");
+        }
+        let developer = r#"{"messages": [{"role": "developer", "content": "Rhyme."}, "#;
+        let found = learned(&format!("{developer}{}]}}", turn("")), 512, LossOn::Answers);
+        assert!(targets(&found.unwrap().unwrap())[0].starts_with("|im_start|>system\nRhyme."));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::wrapping::Wrapping;
 use crate::data_file::{Dress, Kind, NoNumbers, SAMPLE, UTF8_MARK, before_numbers, gunzip, utf16};
 use crate::error::{FormatError, Result};
 use crate::first_look::Look;
+use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
 use llm_core::base::{bytes, memory, with_causes};
 use llm_core::recipe::DataForm;
@@ -34,9 +35,12 @@ impl Looked {
         Looked { path: path.into(), form, changes: Vec::new(), marks: 0, held }
     }
 
-    /// A text that begins with `sample` and is called `name`: its bytes are trained on as they are,
-    /// which in another encoding are other characters, or none.
-    fn text(path: &Path, name: &Path, sample: &[u8], held: Held) -> Looked {
+    /// A text that begins with `sample` and is called `name`. Unless it is conversations, its bytes
+    /// are trained on as they are, which in another encoding are other characters, or none.
+    fn text(path: &Path, name: &Path, sample: &[u8], held: Held, reading: &Reading) -> Looked {
+        if are_chats(name, sample, reading.said) {
+            return Looked::plain(path, DataForm::Chats, held);
+        }
         // The beginning may end within a character.
         let broken = std::str::from_utf8(sample).is_err_and(|e| e.error_len().is_some());
         let dress = Dress::of(name, sample).into_iter().map(Wrapping::Dressed);
@@ -87,8 +91,7 @@ pub(super) fn look_at(
     let looked = match (reading.said, kind) {
         (Some(DataForm::U16), _) => after_header(path, sample, whole)?,
         (Some(DataForm::Bytes), Kind::Text) => Looked::plain(path, DataForm::Text, whole),
-        (said, Kind::Text) if are_chats(path, said) => Looked::plain(path, DataForm::Chats, whole),
-        (_, Kind::Text) => Looked::text(path, path, sample, whole),
+        (_, Kind::Text) => Looked::text(path, path, sample, whole, reading),
         (Some(DataForm::Bytes), _) => Looked::plain(path, DataForm::Bytes, whole),
         (_, Kind::Binary { .. }) if is_numbers(path, reading) => after_header(path, sample, whole)?,
         (_, Kind::Foreign(_) | Kind::Binary { .. }) if found.in_folder => return Ok(None),
@@ -102,10 +105,16 @@ fn is_named_html(path: &Path) -> bool {
     ["html", "htm", "xhtml"].into_iter().any(named)
 }
 
-/// Whether a text is conversations, a line of JSON each: by its name, unless something else was said.
-fn are_chats(path: &Path, said: Option<DataForm>) -> bool {
-    let named = path.extension().is_some_and(|ext| ext == "jsonl" || ext == "ndjson");
-    said.map_or(named, |said| said == DataForm::Chats)
+/// Whether a text is conversations: by its beginning or its name, unless something else was said.
+fn are_chats(name: &Path, sample: &[u8], said: Option<DataForm>) -> bool {
+    let ending = |with: &str| name.extension().is_some_and(|own| own.eq_ignore_ascii_case(with));
+    said.map_or_else(
+        || {
+            ["jsonl", "ndjson"].into_iter().any(ending)
+                || JsonLook::of(sample).is_some_and(|look| look.holds() == Holds::Chats)
+        },
+        |said| said == DataForm::Chats,
+    )
 }
 
 /// Token numbers, without what llm.c writes before them.
@@ -152,21 +161,17 @@ fn unwrap(
     whole: Held,
     room: u64,
 ) -> Result<Looked> {
-    let text = |held| Looked::plain(path, DataForm::Text, held);
+    // The name of what is packed, without that of the packing.
+    let packed = path.extension().is_some_and(|ext| ext == "gz");
+    let named = if packed { path.with_extension("") } else { path.to_path_buf() };
+    let text = |sample: &[u8], held| Looked::text(path, &named, sample, held, reading);
     let name = shown(path);
     match kind {
         Kind::MarkedUtf8 => {
-            Ok(text(whole.after(UTF8_MARK.len() as u64)).out_of(Wrapping::Unmarked))
+            let mark = UTF8_MARK.len();
+            Ok(text(&sample[mark..], whole.after(mark as u64)).out_of(Wrapping::Unmarked))
         }
-        Kind::Text => {
-            // The name of what is packed, without that of the packing.
-            let packed = path.extension().is_some_and(|ext| ext == "gz");
-            let named = if packed { path.with_extension("") } else { path.to_path_buf() };
-            Ok(match are_chats(&named, reading.said) {
-                true => Looked::plain(path, DataForm::Chats, whole),
-                false => Looked::text(path, &named, sample, whole),
-            })
-        }
+        Kind::Text => Ok(text(sample, whole)),
         Kind::Utf16 { big, mark } => {
             let bytes = whole.in_memory(path, room)?;
             let converted = utf16(&bytes[mark..], big).ok_or_else(|| {
@@ -175,7 +180,9 @@ fn unwrap(
                     message!("convert it to UTF-8, or take it as it is with {data_as} bytes"),
                 )
             })?;
-            Ok(text(Held::Memory(converted.into_bytes())).out_of(Wrapping::Converted))
+            let bytes = converted.into_bytes();
+            let sample = bytes[..bytes.len().min(SAMPLE)].to_vec();
+            Ok(text(&sample, Held::Memory(bytes)).out_of(Wrapping::Converted))
         }
         Kind::Gzip => {
             let unpacked = gunzip(whole.reader(path)?, room).map_err(|e| {

@@ -26,8 +26,10 @@ pub use reading::Reading;
 
 use crate::chat::Conversations;
 use crate::chat::exported::Exported;
+use crate::data_file::SAMPLE;
 use crate::encode::PART;
 use crate::error::{FormatError, Result};
+use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
 use crate::text::Text;
 use crate::texts::{NoTokens, Texts};
@@ -125,7 +127,7 @@ impl Files {
             (None, [one]) => shown(&one.path),
             (None, several) => message!("{} files", several.len()),
         };
-        let form = one_form(&files)?;
+        let form = one_form(&files, reading)?;
         let mut changes = changes(&files, left_out);
         if !equal.is_empty() {
             let n = equal.len();
@@ -268,7 +270,7 @@ fn without_equals(files: &mut Vec<Looked>) -> Result<Vec<PathBuf>> {
 }
 
 /// What all files are.
-fn one_form(files: &[Looked]) -> Result<DataForm> {
+fn one_form(files: &[Looked], reading: Reading) -> Result<DataForm> {
     let Some(first) = files.first() else { return Ok(DataForm::Text) };
     // What was said to be bytes may be text as well.
     let kind = |file: &Looked| match file.form {
@@ -277,13 +279,15 @@ fn one_form(files: &[Looked]) -> Result<DataForm> {
         DataForm::Chats => message!("conversations"),
     };
     match files.iter().find(|file| kind(file) != kind(first)) {
-        Some(other) => Err(FormatError::Content(message!(
-            "{} holds {}, and {} {}; give one kind",
-            shown(&first.path),
-            kind(first),
-            shown(&other.path),
-            kind(other)
-        ))),
+        Some(other) => {
+            let [a, b] = [first, other].map(|file| (shown(&file.path), kind(file)));
+            let numbers = [first, other].iter().any(|file| file.form == DataForm::U16);
+            let advice = match numbers {
+                true => message!("give one kind"),
+                false => message!("give one kind, or learn all as text with {data_as} text"),
+            };
+            Err(reading.refusal(message!("{} holds {}, and {} {}", a.0, a.1, b.0, b.1), advice))
+        }
         None => {
             let form = files.iter().map(|file| file.form).find(|form| *form != DataForm::Text);
             Ok(form.unwrap_or(DataForm::Text))
@@ -341,11 +345,31 @@ fn text_of(files: Vec<Looked>, may_stay: bool) -> Result<Text> {
 /// The conversations in files.
 fn conversations(texts: &Texts, names: &[Message], reading: Reading) -> Result<Conversations> {
     let text = texts.text().read(0, texts.text().len())?;
-    let files = names.iter().cloned().zip(texts.ranges().map(|range| &text[range]));
-    Conversations::parse(files).map_err(|why| {
-        reading
-            .refusal(why, message!("mend the line, or learn the file as text with {data_as} text"))
+    let of = |range| &text[range];
+    let files = names.iter().cloned().zip(texts.ranges().map(of));
+    Conversations::read(files).map_err(|(file, why)| {
+        let broken = texts.ranges().nth(file).map(of).unwrap_or_default();
+        reading.refusal(why, what_helps(broken))
     })
+}
+
+/// What makes conversations of a file that holds others, or none.
+fn what_helps(file: &[u8]) -> Message {
+    let Some(look) = JsonLook::of(&file[..file.len().min(SAMPLE)]) else {
+        return message!("mend the line, or learn the file as text with {data_as} text");
+    };
+    let filter = match look.holds() {
+        Holds::Export => return message!("the verb import chats makes conversations of it"),
+        Holds::Chats if !look.is_judged() => return message!("mend the line"),
+        _ if look.has_texts() => return message!("mend the line"),
+        Holds::Texts(filter) => Some(filter),
+        Holds::Chats | Holds::Other => None,
+    };
+    match (look.pairs(), filter) {
+        (Some(pairs), _) => message!("jq -c '{}' makes conversations of it", pairs),
+        (None, Some(filter)) => message!("jq -r {} takes the texts out", filter),
+        (None, None) => message!("mend the line"),
+    }
 }
 
 /// Refuses a file whose last number is half a one.

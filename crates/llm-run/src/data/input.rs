@@ -111,7 +111,7 @@ pub fn check_about_files(
 pub fn check_loss_on(given: &Given, input: &Input) -> Result<()> {
     match given.get("loss_on") {
         Some(what) if !input.are_chats() => Err(RunError::Usage(message!(
-            "{loss_on} {} is for conversations, lines of JSON in a file that is called .jsonl",
+            "{loss_on} {} is for conversations, which are lines or a list of JSON",
             what
         ))),
         _ => Ok(()),

@@ -21,10 +21,14 @@ use llm_formats::data_files::in_memory;
 use llm_formats::text::Text;
 use llm_formats::tokenizers::{is_bytes, kept, kind};
 use llm_stories::{GRAMMAR_VERSION, ToldStories};
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// The share of passages in the training data from which on text is not unseen.
 const MOST_REPEATED: f64 = 0.5;
+
+/// Keys of a message with what a model thinks before it answers.
+const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// How many of `count` stories are for training.
 pub fn learnt(count: u64, val_frac: f64) -> u64 {
@@ -220,7 +224,7 @@ fn of_chats(
 ) -> Result<Data> {
     let template = template(tokenizer)?;
     let is_chatml = !template.is_own || kept(&**tokenizer)?.is_chatml();
-    let count = chats.len();
+    let (count, passed) = (chats.len(), chats.passed_over(&template));
     let [learned, unseen] = chats.divided(share);
     let asked = (learned.len(), unseen.question().or_else(|| learned.question()));
     let made = learned.tokens(&template, &**tokenizer, cut)?;
@@ -228,17 +232,37 @@ fn of_chats(
     let unseen = unseen.tokens(&template, &**tokenizer, cut)?;
     let val = unseen.map(|unseen| Validation::of(unseen.data, cut.seq_len, tokenizer.clone()));
     let percent = 100.0 * made.targets as f64 / made.tokens as f64;
-    let longer = made.longer;
+    let (longer, apart) = (made.longer, learned.not_learned());
+    let (thoughts, keys): (Vec<_>, Vec<_>) =
+        passed.into_iter().partition(|(key, _)| THOUGHTS.contains(&&**key));
     let facts = [
         Some(counted!(count, "conversation")),
         Some(message!("{:.0} % of their tokens learned", percent)),
         is_chatml.then(|| message!("written down as ChatML")),
         (longer > 0)
             .then(|| message!("{} longer than {} tokens, learned in parts", longer, cut.seq_len)),
+        (apart > 0).then(|| message!("{} of the answers read and not learned (weight 0)", apart)),
+        (!thoughts.is_empty()).then(|| {
+            message!(
+                "thoughts left out, of which the chat template knows nothing: {}",
+                counted(thoughts)
+            )
+        }),
+        (!keys.is_empty()).then(|| message!("keys passed over: {}", counted(keys))),
     ];
     let label = with_facts(label, facts.into_iter().flatten());
     let chats = ChatFacts { count: asked.0, longer, question: asked.1 };
     Ok(Data { train: made.data, val, label, opening: None, chats: Some(chats) })
+}
+
+/// The most frequent keys, and how often each stands there.
+fn counted(mut keys: Vec<(String, usize)>) -> String {
+    const MOST: usize = 8;
+    keys.sort_by_key(|(_, times)| Reverse(*times));
+    let more = (keys.len() > MOST).then(|| "..".to_string());
+    let shown = |key: &str| key.escape_debug().take(40).collect::<String>();
+    let some = keys.iter().take(MOST).map(|(key, times)| format!("{} ({times})", shown(key)));
+    some.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 fn template(tokenizer: &Arc<dyn Tokenizer>) -> Result<Template> {
@@ -258,6 +282,19 @@ fn check_unseen(val: &Files, learnt: &Files) -> Result<()> {
             val.names[own],
             learnt.names[other]
         )));
+    }
+    if let (Some(chats), Some(others)) = (&val.chats, &learnt.chats) {
+        let again = chats.repeated_in(others);
+        return match again < MOST_REPEATED {
+            true => Ok(()),
+            false => Err(RunError::Data(message!(
+                "{} of {val}: {:.0} % of its conversations are learned too, in {}; take them out of \
+                 {data}, or leave {val} out",
+                val.name,
+                100.0 * again,
+                learnt.name
+            ))),
+        };
     }
     let again = val.texts.repeated_in(&learnt.texts)?;
     if again < MOST_REPEATED {
@@ -305,6 +342,9 @@ fn unseen(files: &Files, share: f64) -> Result<Message> {
     if share == 0.0 {
         return Ok(message!("none of it is unseen"));
     }
+    if files.chats.as_ref().is_some_and(|chats| chats.len() < 2) {
+        return Ok(message!("one conversation, none of it is unseen"));
+    }
     let percent = short(100.0 * share as f32);
     let texts = &files.texts;
     let unseen = match texts.are_several() {
@@ -312,8 +352,12 @@ fn unseen(files: &Files, share: f64) -> Result<Message> {
         false => message!("the last {} % unseen", percent),
     };
     // A large text is not read once more for this.
-    let small = texts.text().len() as u64 <= in_memory() && files.chats.is_none();
-    let again = if small { texts.repeated(share)? } else { 0.0 };
+    let small = texts.text().len() as u64 <= in_memory();
+    let again = match &files.chats {
+        Some(chats) => chats.repeated(share),
+        None if small => texts.repeated(share)?,
+        None => 0.0,
+    };
     Ok(match again >= WORTH_SAYING {
         true => message!("{}, {:.0} % of that in the rest as well", unseen, 100.0 * again),
         false => unseen,

@@ -68,6 +68,7 @@ SINGLE = {
     "control bytes": "{{ raise_exception('\x1b[2J\x07\x00') }}", "a long exception": "{{ raise_exception('x' * 100000) }}",
 }
 
+
 def templates():
     yield from SINGLE.items()
     for n in (4_000, 100_000, 200_000):

@@ -25,8 +25,8 @@ const VAL_NAME: &str = "val";
 const LONGEST_NAME: usize = 200;
 /// How names of files end that somebody learns from.
 const ENDINGS: [&str; 16] = [
-    "txt", "md", "json", "jsonl", "ndjson", "csv", "tsv", "gz", "zst", "xz", "bin", "npy", "parquet",
-    "html", "pdf", "epub",
+    "txt", "md", "json", "jsonl", "ndjson", "csv", "tsv", "gz", "zst", "xz", "bin", "npy",
+    "parquet", "html", "pdf", "epub",
 ];
 
 /// What is given to learn from or to measure on.

@@ -3,8 +3,8 @@
 import { failure, size, tell } from './app.js';
 import { settings } from './settings.js';
 import { byId } from './shared/make.js';
-import { say } from './shared/say.js';
-import { load, make, mayReplace } from './train.js';
+import { say, spoken } from './shared/say.js';
+import { load, make, mayReplace, utf16 } from './train.js';
 
 /** Every checkpoint of the programs begins so. */
 const MAGIC = [0x89, 0x4c, 0x4c, 0x4d, 0x43, 0x0d, 0x0a, 0x1a];
@@ -36,12 +36,14 @@ export async function open(file) {
   const bytes = await bytesOf(file, name);
   if (isCheckpoint) return load(bytes, name);
   const made = await make({ data: 'text', name, ...settings() }, bytes);
-  tell('toldText', { name, size: size(file.size) });
+  // What was found in it, in the language that is chosen when it is told.
+  tell('toldText', { get what() { return spoken([made.label.en, made.label.zh]); } });
   return made;
 }
 
-/** UTF-8, and no zeros in it. The beginning is looked at here; the core looks at all of it. */
+/** UTF-8 without zeros in it, or UTF-16. The beginning is looked at here; the core looks at all of it. */
 function isText(beginning) {
+  if (utf16(beginning)) return true;
   if (beginning.includes(0)) return false;
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(beginning, { stream: true });

@@ -105,8 +105,15 @@ async function begin(made, id, sentence) {
   changed();
 }
 
+/** Which UTF-16 a text is in, if it is: by its mark, or by the zeros of letters that are written everywhere. */
+export function utf16(text) {
+  const [first, second] = text;
+  if (first === 0xFF && second === 0xFE || first && second === 0) return 'utf-16le';
+  return first === 0xFE && second === 0xFF || first === 0 && second ? 'utf-16be' : null;
+}
+
 /** A line of a text: what a field can show. */
-const beginning = text => new TextDecoder().decode(text.slice(0, 8 * BEGINNING)).replace(/\s+/g, ' ').trimStart().slice(0, BEGINNING);
+const beginning = text => new TextDecoder(utf16(text) ?? 'utf-8').decode(text.slice(0, 8 * BEGINNING)).replace(/\s+/g, ' ').trimStart().slice(0, BEGINNING);
 
 const revive = async () => { if (!app.engine || app.engine.lost || app.status === 'failed') await boot(); };
 

@@ -45,7 +45,7 @@ export const WORDS = {
   toldDone: ['Done at step {step}. Save the checkpoint, or look at when the heads found their jobs.', '训练到第 {step} 步，已完成。可以保存检查点，或者看看各个头是什么时候学会自己那份工作的。'],
   toldSaved: ['Saved {name}, {size}. The programs in the terminal train on from it.', '已保存 {name}，{size}。终端里的程序可以从它接着训练。'],
   toldLoaded: ['Opened {name} at step {step}.', '已打开 {name}，处于第 {step} 步。'],
-  toldText: ['A new model will learn from {name}, {size}. Press Train.', '一个新模型将从 {name}（{size}）学习。请按“训练”。'],
+  toldText: ['A new model will learn from {what}. Press Train.', '一个新模型将从 {what} 学习。请按“训练”。'],
   wentOn: ['Training went on while this tab was hidden: {n} steps.', '标签页隐藏时训练没有停：又走了 {n} 步。'],
   heldBack: ['The browser held this tab back while it was hidden: no step was done meanwhile.', '标签页隐藏时被浏览器暂停：这段时间没有训练。'],
   onGpu: ['Use the GPU', '使用 GPU'],
@@ -230,5 +230,5 @@ export const WORDS = {
   largeText: ['{name} has {size}; a tab takes texts up to {most}. The program in the terminal reads larger ones piece by piece: train-gpt-mha --data FILE', '{name} 有 {size}；标签页最大接受 {most} 的文本。更大的请用终端里的程序逐段读取：train-gpt-mha --data FILE'],
   largeCheckpoint: ['{name} has {size}; a tab takes checkpoints up to {most}. The programs in the terminal open it.', '{name} 有 {size}；标签页最大接受 {most} 的检查点。终端里的程序可以打开它。'],
   noCheckpoint: ['{name} is called a checkpoint but does not begin like one: it is damaged, or of another program.', '{name} 名为检查点，开头却不是：它已损坏，或来自其他程序。'],
-  noText: ['{name} is no text in UTF-8 and no checkpoint of these programs; the model in this tab stays as it is.', '{name} 既不是 UTF-8 文本，也不是这些程序的检查点；标签页里的模型保持不变。'],
+  noText: ['{name} is no text in UTF-8 or UTF-16 and no checkpoint of these programs; the model in this tab stays as it is.', '{name} 既不是 UTF-8 或 UTF-16 文本，也不是这些程序的检查点；标签页里的模型保持不变。'],
 };

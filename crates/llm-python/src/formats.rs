@@ -8,6 +8,8 @@ use crate::keywords;
 use crate::models;
 use crate::trainer::{Trainer, named, number_of_threads, warn};
 use crate::work::apart;
+use llm_core::{TinyGPT, message};
+use llm_formats::error::FormatError;
 use llm_formats::gguf::{self, Stored};
 use llm_formats::hugging_face;
 use llm_formats::imported::Imported;
@@ -21,10 +23,10 @@ use pyo3::types::{PyDict, PyType};
 use std::path::{Path, PathBuf};
 
 /// How a model is read from a place.
-type Import = fn(&Path) -> std::result::Result<Imported, llm_formats::error::FormatError>;
+type Import = fn(&Path) -> std::result::Result<Imported, FormatError>;
 
 fn imported(path: &Path, import: Import) -> Result<(Loaded, Vec<Note>)> {
-    let made = || -> std::result::Result<_, llm_formats::error::FormatError> {
+    let made = || -> std::result::Result<_, FormatError> {
         let imported = import(path)?;
         let notes = imported.notes.iter().map(|note| Note::Said(note.message())).collect();
         let (run, spec) = imported.into_trainer()?;
@@ -33,6 +35,27 @@ fn imported(path: &Path, import: Import) -> Result<(Loaded, Vec<Note>)> {
         Ok((Loaded { run, tokenizer, has_optimizer: false }, notes))
     };
     made().map_err(|e| of_format(e, path))
+}
+
+/// An error of writing for another program, with the trainer that can be written.
+fn not_written(error: FormatError, model: &TinyGPT, path: &Path) -> RunError {
+    let other = matches!(
+        error,
+        FormatError::HeadBias | FormatError::Piece { .. } | FormatError::NotInGguf { .. }
+    );
+    if !other {
+        return of_format(error, path);
+    }
+    let way = match hugging_face::has_head_bias(model) {
+        true => "head_bias=False, or arch=\"llama\"",
+        false => "arch=\"llama\"",
+    };
+    RunError::Data(message!(
+        "'{}': {}; make the trainer with {}, or keep it by save()",
+        path.display(),
+        error.message(),
+        way
+    ))
 }
 
 fn from_elsewhere(
@@ -104,7 +127,7 @@ impl Trainer {
     fn to_hf(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         self.worker.work(py, move |inner, _| {
             let model = &inner.run.model;
-            hugging_face::check_model(model).map_err(|e| of_format(e, &folder))?;
+            hugging_face::check_model(model).map_err(|e| not_written(e, model, &folder))?;
             hugging_face::prepare_folder(&folder)?;
             let written = hugging_face::export(&folder, model, &*inner.tokenizer);
             written.map_err(|e| of_format(e, &folder))
@@ -124,7 +147,7 @@ impl Trainer {
         let stored = named("stored", Some(stored), &all, name)?.unwrap_or_default();
         self.worker.work(py, move |inner, _| {
             let model = &inner.run.model;
-            let refused = |e| -> RunError { of_format(e, &path) };
+            let refused = |e| not_written(e, model, &path);
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             gguf::export(&path, model, &*inner.tokenizer, stored, &name).map_err(refused)?;
             gguf::write_modelfile(&path, model, &*inner.tokenizer)?;

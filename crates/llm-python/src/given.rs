@@ -1,6 +1,7 @@
 //! Texts, files and token numbers as Python has them.
 
 use crate::arrays::whole_numbers;
+use crate::conversations::{is_conversations, lines_of};
 use llm_core::model::Batch;
 use llm_core::recipe::DataForm;
 use llm_core::tokenizer::{Tokenizer, encode_marked};
@@ -13,7 +14,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use std::path::{Path, PathBuf};
 
 /// What a run learns from or is measured on.
-const DATA: &str = "a text, bytes, a path, paths or a row of token numbers";
+const DATA: &str = "a text, bytes, a path, paths, conversations or a row of token numbers";
 /// What a model reads.
 const READ: &str = "a text, bytes or an array of token numbers";
 /// What a text in memory is called.
@@ -22,6 +23,11 @@ const NAME: &str = "data";
 const VAL_NAME: &str = "val";
 /// Longer texts are no names of files.
 const LONGEST_NAME: usize = 200;
+/// How names of files end that somebody learns from.
+const ENDINGS: [&str; 16] = [
+    "txt", "md", "json", "jsonl", "ndjson", "csv", "tsv", "gz", "zst", "xz", "bin", "npy",
+    "parquet", "html", "pdf", "epub",
+];
 
 /// What is given to learn from or to measure on.
 #[derive(Debug)]
@@ -30,6 +36,8 @@ pub enum Given {
     Bytes(Vec<u8>),
     /// Token numbers, 16 bits each.
     Numbers(Vec<u8>),
+    /// Conversations, a line of JSON each.
+    Chats(Vec<u8>),
     /// Files and folders.
     Files(Vec<PathBuf>),
 }
@@ -37,8 +45,10 @@ pub enum Given {
 impl Given {
     /// As what a run is asked to learn from.
     pub fn learnt(self, options: &mut Options) {
-        if let Given::Numbers(_) = self {
-            options.data_as = Some(DataForm::U16);
+        match self {
+            Given::Numbers(_) => options.data_as = Some(DataForm::U16),
+            Given::Chats(_) => options.data_as = Some(DataForm::Chats),
+            Given::Bytes(_) | Given::Files(_) => {}
         }
         options.data = self.held(NAME, options);
     }
@@ -52,7 +62,7 @@ impl Given {
     fn held(self, name: &str, options: &mut Options) -> Vec<PathBuf> {
         match self {
             Given::Files(files) => files,
-            Given::Bytes(bytes) | Given::Numbers(bytes) => {
+            Given::Bytes(bytes) | Given::Numbers(bytes) | Given::Chats(bytes) => {
                 options.held.insert(name.into(), bytes.into());
                 vec![name.into()]
             }
@@ -66,20 +76,18 @@ impl Given {
 /// `TypeError` for anything else, `ValueError` for numbers that are no tokens.
 pub fn given(data: &Bound<'_, PyAny>) -> PyResult<Given> {
     if let Some(bytes) = bytes_of(data)? {
-        if let (true, Ok(name)) = (bytes.len() <= LONGEST_NAME, std::str::from_utf8(&bytes))
+        if let (true, Ok(text)) = (bytes.len() <= LONGEST_NAME, std::str::from_utf8(&bytes))
             && data.is_instance_of::<PyString>()
-            && !name.is_empty()
-            && Path::new(name).exists()
         {
-            return Err(PyValueError::new_err(format!(
-                "'{name}' is the text itself here, and there is a file of that name: give \
-                 pathlib.Path('{name}') for what is in it"
-            )));
+            refuse_name(text)?;
         }
         return Ok(Given::Bytes(bytes));
     }
     if data.hasattr("__fspath__")? {
         return Ok(Given::Files(vec![data.extract()?]));
+    }
+    if is_conversations(data)? {
+        return Ok(Given::Chats(lines_of(data)?));
     }
     let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
     let first = if is_list { data.try_iter()?.next().transpose()? } else { None };
@@ -107,6 +115,27 @@ pub fn given(data: &Bound<'_, PyAny>) -> PyResult<Given> {
         bytes.extend(token.to_le_bytes());
     }
     Ok(Given::Numbers(bytes))
+}
+
+/// Refuses a text that is the name of a file: it would be learned itself.
+fn refuse_name(text: &str) -> PyResult<()> {
+    let path = Path::new(text);
+    if !text.is_empty() && path.exists() {
+        return Err(PyValueError::new_err(format!(
+            "'{text}' is the text itself here, and there is a file of that name: give \
+             pathlib.Path('{text}') for what is in it"
+        )));
+    }
+    let ending = path.extension().map(|of| of.to_ascii_lowercase());
+    let ends = ending.is_some_and(|of| ENDINGS.iter().any(|known| of == *known));
+    let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
+    if is_word && (ends || text.contains(['/', '\\'])) {
+        return Err(PyValueError::new_err(format!(
+            "'{text}' looks like the name of a file, and there is none of that name: a path is \
+             given as pathlib.Path('{text}'), a text like it as bytes"
+        )));
+    }
+    Ok(())
 }
 
 fn bytes_of(data: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {

@@ -14,6 +14,7 @@
 //! | `models` | the three attentions |
 //! | `keywords` | settings as keyword arguments |
 //! | `arrays` | arrays of numpy, in and out |
+//! | `conversations` | conversations as Python has them |
 //! | `given` | texts, files and token numbers as Python has them |
 //! | `state` | what a trainer is between two calls |
 //! | `work` | a call that computes, on threads of its own |
@@ -21,6 +22,7 @@
 //! | `training` | its steps |
 //! | `measuring` | its loss on unseen text, its gradients |
 //! | `writing` | text from it, and text as tokens |
+//! | `chatting` | answers of a model that has learned conversations |
 //! | `weights` | its weights |
 //! | `looking` | what is inside |
 //! | `heads` | what its heads do, and which can go |
@@ -38,6 +40,8 @@ mod keywords;
 
 mod arrays;
 
+mod conversations;
+
 mod given;
 
 mod state;
@@ -51,6 +55,8 @@ mod training;
 mod measuring;
 
 mod writing;
+
+mod chatting;
 
 mod weights;
 

@@ -5,7 +5,6 @@ use crate::given::{Given, Read, given, read, read_targets};
 use crate::state::Inner;
 use crate::trainer::Trainer;
 use llm_core::model::{Batch, Mode};
-use llm_core::recipe::DataForm;
 use llm_core::{TokenId, message};
 use llm_run::data::{Cut, Data, Reading, Report, Validation};
 use llm_run::options::Options;
@@ -23,8 +22,7 @@ pub fn judged_on(inner: &mut Inner, data: Option<Given>) -> Result<Validation> {
     let recipe = &inner.run.recipe;
     let mut options = Options::default();
     data.learnt(&mut options);
-    let form = options.data_as.filter(|form| *form == DataForm::U16);
-    let reading = Reading::for_model(&*inner.tokenizer, &recipe.data, form);
+    let reading = Reading::for_model(&*inner.tokenizer, &recipe.data, options.data_as);
     let input = options.files(&options.data, reading)?;
     let cut = Cut { seq_len: inner.run.model.config().seq_len, loss_on: recipe.loss_on };
     Data::whole(input, cut, &inner.tokenizer)

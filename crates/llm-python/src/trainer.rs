@@ -29,9 +29,9 @@ pub const PICKLED: &str = "the pickled trainer";
 
 /// A GPT and its training run.
 ///
-/// `data`: a text (`str`), bytes, a `pathlib.Path` of a file or folder, a list of such paths, or a row of
-/// token numbers (any integer array, below 65536); nothing: the built-in stories. The last tenth is kept
-/// unseen (`val_frac`), or `val` is. `heads`: 4 by default. `tokenizer`: `byte`, `char`, `bpe` (of
+/// `data`: a text (`str`), bytes, a `pathlib.Path` of a file or folder, a list of such paths,
+/// conversations (`[{"messages": [..]}, ..]`), or a row of token numbers (any integer array, below 65536);
+/// nothing: the built-in stories. The last tenth is kept unseen (`val_frac`), or `val` is. `heads`: 4 by default. `tokenizer`: `byte`, `char`, `bpe` (of
 /// `vocab_size` tokens), or the path of a tokenizer.json. Every other keyword argument is a setting:
 /// `traingpt.settings_help()`. Equal arguments give equal bits, with any number of threads, and those of
 /// the programs `train-gpt-mha` and, where something modern is asked for, `train-gpt-modern`.

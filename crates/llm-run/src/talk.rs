@@ -68,6 +68,11 @@ impl<'m> Talk<'m> {
         self.format.template.is_own
     }
 
+    /// What was said before, as if it had been here.
+    pub fn remember(&mut self, turns: impl IntoIterator<Item = Turn>) {
+        self.turns.extend(turns);
+    }
+
     /// Asks, and has the answer written: at most `n` tokens, up to what ends one. `go_on` is as for
     /// [`Generator::write`]. Where the context is full, the oldest turns are forgotten.
     ///
@@ -150,5 +155,7 @@ mod tests {
         let refused = talk.ask(&"d".repeat(200), 8, |_| true).unwrap_err().to_string();
         assert!(refused.contains("too many for the model's context of 160"), "{refused}");
         assert_eq!(talk.turns.len(), before);
+        talk.remember([Turn::new("user", "e"), Turn::new("assistant", "f")]);
+        assert_eq!(talk.turns.len(), before + 2);
     }
 }

@@ -147,7 +147,7 @@ impl Lab {
             Source::Stories => Input::stories(),
             Source::Text => {
                 let reading = Reading::new(ByteTokenizer::NAME, None).without_options();
-                Input::of_bytes(shown(&make.name), blob, reading)?
+                text_in(&make.name, blob, reading)?
             }
         };
         let (options, tokenizer) = (make.options(), Arc::new(ByteTokenizer));
@@ -176,7 +176,7 @@ impl Lab {
         let run = self.run(number)?;
         let recipe = &run.trainer.recipe;
         let reading = Reading::for_model(&*run.tokenizer, &recipe.data, None).without_options();
-        let input = Input::of_bytes(shown(&ask.name), blob, reading)?;
+        let input = text_in(&ask.name, blob, reading)?;
         let source = input.source();
         if ![&source, &DataSource::NONE].contains(&&recipe.data) && !ask.change {
             let name = shown(&ask.name);
@@ -223,4 +223,23 @@ impl Lab {
         run.measuring = Some(begun).filter(|begun| begun.slices.part() < 1.0);
         Ok(said.into())
     }
+}
+
+/// A text to learn from, out of what it is wrapped in.
+///
+/// # Errors
+/// [`Code::Data`] for what is no text, and for conversations: what writes them down is not in a tab.
+fn text_in(name: &str, blob: Vec<u8>, reading: Reading) -> Result<Input> {
+    let name = shown(name);
+    let input = Input::of_bytes(name.clone(), blob, reading)?;
+    if input.are_chats() {
+        let why = message!(
+            "'{}' holds conversations, which are not learned in a tab: train-gpt-modern --data '{}' \
+             learns them in a terminal, and its chat answers",
+            name,
+            name
+        );
+        return Err(Failure::new(Code::Data, why));
+    }
+    Ok(input)
 }

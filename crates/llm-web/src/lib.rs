@@ -22,7 +22,7 @@
 //!
 //! | do | fields | answer |
 //! |---|---|---|
-//! | `make` | `data` `"stories"` or `"text"` (the blob), `name` of the text, `heads`, `layers`, `width`, `window`, `batch`, `rate`, `steps`, `seed` | as `describe` |
+//! | `make` | `data` `"stories"` or `"text"` (the blob), `name` of the text, `heads`, `layers`, `width`, `window`, `batch`, `rate`, `steps`, `seed` | as `describe`; of a text `label`: what was found in it, as `{"en", "zh"}` |
 //! | `load` | `name`; the blob is a checkpoint | as `describe`, with `name`, `optimizer` |
 //! | `text` | `name`, `change`; the blob is the text of a loaded run, which has none | as `describe` |
 //! | `step` | `n` | `step`, `steps`, `losses`, `tokens`, `rate`, `done` |

@@ -1,6 +1,7 @@
 //! What a run did and what was found, as the page gets it.
 
 use crate::run::{Measuring, Run};
+use crate::words::Words;
 use llm_core::recipe::DataSource;
 use llm_core::train::{StepReport, Trainer};
 use llm_run::data::Validation;
@@ -97,6 +98,10 @@ pub fn described(run: &Run) -> Value {
         "steps": recipe.total_steps,
         "tokens_per_step": recipe.tokens_per_step(),
     });
+    if let (Some(data), "text") = (data, source) {
+        let label = |words: Words| data.label.said(&words);
+        said["label"] = json!({ "en": label(Words::English), "zh": label(Words::Chinese) });
+    }
     if let Some((name, has_optimizer)) = &run.origin {
         said["name"] = json!(name);
         said["optimizer"] = json!(has_optimizer);

@@ -313,6 +313,50 @@ fn a_text_is_learnt_and_has_to_be_there() {
     answer(&mut lab, json!({ "do": "step" }));
 }
 
+#[test]
+fn a_text_is_taken_out_of_its_encoding_and_what_it_is_said() {
+    let mut lab = Lab::default();
+    let make = |name: &str| small(&format!(r#", "data": "text", "name": "{name}""#));
+    let plain = ask(&mut lab, &make("a.txt"), &text()).unwrap().json;
+    let units: Vec<u16> = String::from_utf8(text()).unwrap().encode_utf16().collect();
+    let little = units.iter().flat_map(|unit| unit.to_le_bytes());
+    let marked = [0xFF, 0xFE].into_iter().chain(little.clone()).collect::<Vec<u8>>();
+    let big = [0xFE, 0xFF].into_iter().chain(units.iter().flat_map(|unit| unit.to_be_bytes()));
+    for bytes in [marked, big.collect(), little.collect()] {
+        let made = ask(&mut lab, &make("a.txt"), &bytes).unwrap().json;
+        assert_eq!(made["train_tokens"], plain["train_tokens"]);
+        let label = made["label"]["en"].as_str().unwrap();
+        assert!(label.contains("converted from UTF-16"), "{label}");
+        assert!(made["label"]["zh"].as_str().unwrap().contains("UTF-16"));
+    }
+    for (name, line, said) in [
+        ("a.txt", "{\"text\": \"the cat sat\"}\n", "JSON lines"),
+        ("a.json", "[{\n\"text\": \"the cat sat\"},\n", "JSON"),
+        ("a.csv", "id,text\n1,the cat sat\n", "a table"),
+    ] {
+        let made = ask(&mut lab, &make(name), line.repeat(60).as_bytes()).unwrap().json;
+        let label = made["label"]["en"].as_str().unwrap();
+        assert!(label.contains(said), "{name}: {label}");
+    }
+    assert_eq!(answer(&mut lab, small("")).get("label"), None);
+}
+
+#[test]
+fn conversations_are_for_the_programs() {
+    let turns = r#"[{"role": "user", "content": "1+1?"}, {"role": "assistant", "content": "2."}]"#;
+    let lines = format!("{{\"messages\": {turns}}}\n").repeat(60);
+    let mut lab = with_small();
+    let refused = |lab: &mut Lab, request: &Value| {
+        let refused = ask(lab, request, lines.as_bytes()).unwrap_err();
+        assert_eq!(refused.code, Code::Data);
+        assert!(refused.en.contains("'a.jsonl' holds conversations"), "{refused}");
+        assert!(refused.en.contains("train-gpt-modern --data 'a.jsonl'"), "{refused}");
+        assert!(!refused.en.contains("cargo") && refused.zh.contains("对话"), "{}", refused.zh);
+    };
+    refused(&mut lab, &small(r#", "data": "text", "name": "a.jsonl""#));
+    refused(&mut lab, &json!({ "do": "text", "name": "a.jsonl", "change": true }));
+}
+
 /// GPT-2's options, heads that are switched off, no optimizer.
 #[test]
 fn models_of_all_programs_that_have_these_heads_are_opened() {

@@ -13,8 +13,16 @@ __version__: str
 _Path: TypeAlias = Union[str, PathLike[str]]
 """The name of a file to write or load."""
 
-_Data: TypeAlias = Union[str, bytes, bytearray, PathLike[str], Sequence[PathLike[str]], ArrayLike]
-"""A text, its bytes, a file or folder of it, several of them, or a row of token numbers."""
+_Message: TypeAlias = Mapping[str, Any]
+"""What somebody says: `role` and `content`."""
+
+_Chats: TypeAlias = Union[Sequence[Mapping[str, Any]], Sequence[Sequence[_Message]]]
+"""Conversations: `{"messages": [..]}` each, or their messages."""
+
+_Data: TypeAlias = Union[
+    str, bytes, bytearray, PathLike[str], Sequence[PathLike[str]], _Chats, ArrayLike
+]
+"""A text, its bytes, a file or folder of it, several of them, conversations, or a row of token numbers."""
 
 _Tokens: TypeAlias = Union[str, bytes, bytearray, ArrayLike]
 """A text, or token numbers."""
@@ -164,6 +172,17 @@ class Trainer:
         repetition_penalty: float = 1.0,
         seed: int | None = None,
     ) -> NDArray[np.int64]: ...
+    def chat(
+        self,
+        messages: str | list[_Message],
+        *,
+        max_new_tokens: int = 512,
+        temperature: float = 0.7,
+        top_k: int = 0,
+        top_p: float = 0.95,
+        seed: int | None = None,
+        system: str | None = None,
+    ) -> str: ...
     def logits(self, data: _Tokens) -> NDArray[np.float32]: ...
     def loss_and_gradients(
         self, inputs: _Tokens, targets: _Tokens | None = None

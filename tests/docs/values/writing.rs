@@ -4,6 +4,7 @@ use super::{Values, list};
 use llm_core::generate::{Sampling, window_start};
 
 pub fn add(values: &mut Values) {
+    values.insert("chats.silence", vec![llm_formats::chat::exported::SILENCE as f64 / 60.0]);
     let logits = [0.0f32, 2.0, 1.0, 2.0];
     let plain = Sampling::default();
     let [top_k, top_p, min_p] = [2.0, 0.8, 0.5];

@@ -10,18 +10,19 @@ use llm_core::base::escape::one_line;
 use llm_core::base::{Message, replace_file};
 use llm_core::{counted, message};
 use llm_formats::FormatError;
-use llm_formats::chat::exported::{Exported, LeftOut};
+use llm_formats::chat::exported::{Exports, LeftOut};
 use llm_formats::data_files;
 use llm_formats::first_look::Look;
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
+use std::slice::from_ref;
 
 /// Reads the files and saves the conversations.
 ///
 /// # Errors
-/// What reading or saving refuses, and when nobody is named as the one who answers; a file that is
-/// there is kept.
+/// What reading or saving refuses, and when none of those who speak is named as the one who
+/// answers; a file that is there is kept.
 pub(super) fn import_chats(program: &Program, args: &ImportArgs) -> Result<()> {
     if args.heads.is_some() {
         return Err(RunError::Usage("--heads is for models".into()));
@@ -63,15 +64,15 @@ pub(super) fn import_chats(program: &Program, args: &ImportArgs) -> Result<()> {
         left(left_out).into_iter().for_each(note);
         note(message!("saved conversations '{}'", one_line(&path)));
         let (name, data) =
-            (next_commands::program(program), next_commands::data(&[args.save.clone()], &[]));
+            (next_commands::program(program), next_commands::data(from_ref(&args.save), &[]));
         note(message!("next    {}{} --time 2m", name, data));
     }
     out.finish()
 }
 
-fn read(args: &ImportArgs) -> Result<Exported> {
+fn read(args: &ImportArgs) -> Result<Exports> {
     data_files::exported(&args.sources).map_err(|e| {
-        let packed = |path: &&std::path::PathBuf| Look::of(path) == Some(Look::Zip);
+        let packed = |path: &&PathBuf| Look::of(path) == Some(Look::Zip);
         match (e, args.sources.iter().find(packed)) {
             (FormatError::Core(e), _) => RunError::hint(e, "nothing was imported"),
             (_, Some(path)) => RunError::Data(message!(
@@ -84,21 +85,20 @@ fn read(args: &ImportArgs) -> Result<Exported> {
 }
 
 /// Who speaks, and what to type.
-fn nobody(program: &Program, args: &ImportArgs, found: &Exported) -> RunError {
+fn nobody(program: &Program, args: &ImportArgs, found: &Exports) -> RunError {
     const MOST: usize = 20;
     let names = found.names();
     let shown =
         names.iter().take(MOST).map(|(who, n)| format!("{} ({n})", quoted(OsStr::new(who))));
     let more = (names.len() > MOST).then(|| "..".to_string());
     let shown = shown.chain(more).collect::<Vec<_>>().join(", ");
-    let word = |path: &Path| quoted(path.as_os_str());
-    let command = format!(
-        "{} import chats {} --me {} --save {}",
-        next_commands::program(program),
-        args.sources.iter().map(|path| word(path)).collect::<Vec<_>>().join(" "),
-        names.first().map_or_else(String::new, |(who, _)| quoted(OsStr::new(who))),
-        word(&args.save)
-    );
+    let files = args.sources.iter().map(|path| quoted(path.as_os_str()));
+    let one = names.first().map(|(who, _)| quoted(OsStr::new(who)));
+    let words = ["import", "chats"].map(String::from).into_iter().chain(files);
+    let me = ["--me".to_string()].into_iter().chain(one);
+    let save = ["--save".to_string(), quoted(args.save.as_os_str())];
+    let all = [next_commands::program(program)].into_iter().chain(words).chain(me).chain(save);
+    let command = all.collect::<Vec<_>>().join(" ");
     RunError::Usage(match &args.me {
         Some(me) => message!(
             "--me {}: nobody is called so, or several are; there are, with their messages: {}; \

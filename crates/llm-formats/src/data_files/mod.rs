@@ -25,7 +25,7 @@ pub use held::is_stdin;
 pub use reading::Reading;
 
 use crate::chat::Conversations;
-use crate::chat::exported::Exported;
+use crate::chat::exported::Exports;
 use crate::data_file::SAMPLE;
 use crate::encode::PART;
 use crate::error::{FormatError, Result};
@@ -234,8 +234,8 @@ impl Files {
 /// The conversations in files, which apps may have exported; `-` is standard input.
 ///
 /// # Errors
-/// As [`Files::read`], and what [`Exported::read`] says.
-pub fn exported(paths: &[PathBuf]) -> Result<Exported> {
+/// As [`Files::read`], and what [`Exports::read`] says.
+pub fn exported(paths: &[PathBuf]) -> Result<Exports> {
     // What is read, what is kept of it, and what is made of that.
     const TIMES: u64 = 8;
     let reading = Reading::new("", Some(DataForm::Text)).without_options();
@@ -246,7 +246,7 @@ pub fn exported(paths: &[PathBuf]) -> Result<Exported> {
         return Err(Error::Memory { needed, available }.into());
     }
     let files = names.into_iter().zip(texts.ranges().map(|range| &text[range]));
-    Exported::read(files).map_err(FormatError::Content)
+    Exports::read(files).map_err(FormatError::Content)
 }
 
 /// Takes out each file that is equal to one before it.

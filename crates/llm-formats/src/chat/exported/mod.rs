@@ -21,6 +21,10 @@ mod discord;
 
 mod chatgpt;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use spoken::LeftOut;
 
 use super::file::Conversations;
@@ -34,12 +38,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// A silence of as many minutes ends a conversation.
-const SILENCE: i64 = 6 * 60;
+pub const SILENCE: i64 = 6 * 60;
 
 /// Conversations out of the exports of apps.
 #[derive(Debug, Default)]
-pub struct Exported {
-    /// Of people by their names: nobody has said yet who of them answers.
+pub struct Exports {
+    /// Of people by their names, before it is known who of them answers.
     chats: Vec<Vec<Spoken>>,
     /// From a question to an answer each.
     pub conversations: Vec<Vec<Turn>>,
@@ -114,7 +118,12 @@ impl App {
     }
 }
 
-impl Exported {
+/// What serde_json says; words of the file in it may have any length.
+fn said(e: &serde_json::Error) -> String {
+    e.to_string().chars().take(200).collect()
+}
+
+impl Exports {
     /// What is in files, each with what to call it: exports, or conversations in any of the shapes
     /// that are learned from.
     ///
@@ -122,8 +131,8 @@ impl Exported {
     /// The file, and why it cannot be read.
     pub fn read<'b>(
         files: impl IntoIterator<Item = (Message, &'b [u8])>,
-    ) -> Result<Exported, Message> {
-        let mut found = Exported::default();
+    ) -> Result<Exports, Message> {
+        let mut found = Exports::default();
         for (name, bytes) in files {
             found.add(name, bytes)?;
         }
@@ -138,7 +147,7 @@ impl Exported {
             message!(
                 "{}: its JSON is cut off ({}); export or copy it again",
                 name.clone(),
-                e.to_string()
+                said(&e)
             )
         })?;
         let Some(app) = app else { return self.add_lines(name, text) };
@@ -152,9 +161,7 @@ impl Exported {
             App::Discord => discord::read(text, left_out).map(|chat| self.chats.push(chat)),
             App::ChatGpt => chatgpt::read(text, left_out).map(|all| self.conversations.extend(all)),
         };
-        read.map_err(|e| {
-            message!("{}: it has the form of {}, but: {}", name, app.name(), e.to_string())
-        })
+        read.map_err(|e| message!("{}: it has the form of {}, but: {}", name, app.name(), said(&e)))
     }
 
     /// What is learned from as it is.
@@ -175,7 +182,7 @@ impl Exported {
         Ok(())
     }
 
-    /// Who speaks, and in how many messages; those with the most come first. Nobody where the
+    /// Who speaks, and in how many messages; those with the most come first. None where the
     /// files themselves say what is an answer.
     pub fn names(&self) -> Vec<(&str, usize)> {
         let mut counts = BTreeMap::new();

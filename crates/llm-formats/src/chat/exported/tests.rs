@@ -1,35 +1,9 @@
+use super::fuzzing::*;
 use super::*;
 use proptest::prelude::*;
 
-const WHATSAPP: &str = "\
-1/2/24, 9:00 AM - Messages and calls are end-to-end encrypted.
-1/2/24, 9:01 AM - Tom: early
-1/2/24, 9:02 AM - Mia: is it far?
-1/2/24, 9:02 AM - Mia: to the sea
-1/2/24, 9:03 AM - Tom: a day
-1/2/24, 3:02 PM - Tom: or two
-1/2/24, 9:02 PM - Mia: and by ship?
-1/3/24, 3:02 AM - Tom: asleep
-1/13/24, 9:03 AM - Mia: hello?
-";
-const TELEGRAM: &str = r#"{"name": "Trip", "type": "private_group", "id": 1, "messages": [
-    {"id": 1, "type": "message", "date": "2024-01-02T09:01:00", "from": "Mia", "text": "who comes?"},
-    {"id": 2, "type": "message", "date": "2024-01-02T09:02:00", "from": "Ann", "text": "I do"},
-    {"id": 3, "type": "message", "date": "2024-01-02T09:02:00", "from": "Ann", "text": ["so ", {"type": "bold", "text": "there"}]},
-    {"id": 4, "type": "message", "date": "2024-01-02T09:03:00", "from": "Tom", "text": "me too"}]}"#;
-const DISCORD: &str = r#"{"guild": {"id": "0"}, "channel": {"id": "1"}, "messages": [
-    {"type": "Default", "timestamp": "2024-01-02T09:01:00+00:00", "content": "a", "author": {"name": "mia", "nickname": null}},
-    {"type": "Reply", "timestamp": "2024-01-02T09:02:00+00:00", "content": "b", "author": {"name": "tom", "nickname": "Tom"}}]}"#;
-const CHATGPT: &str = r#"[{"title": "", "mapping": {
-    "r": {"message": null, "parent": null, "children": ["a"]},
-    "a": {"message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["q"]}}, "parent": "r", "children": ["b"]},
-    "b": {"message": {"author": {"role": "assistant"}, "content": {"content_type": "text", "parts": ["c"]}}, "parent": "a", "children": []}
-    }, "current_node": "b"}]"#;
-const LINES: &str = "{\"prompt\": \"q\", \"completion\": \"c\"}\n{\"text\": \"t\"}\n";
-const ALL: [&str; 5] = [WHATSAPP, TELEGRAM, DISCORD, CHATGPT, LINES];
-
-fn read(text: &str) -> Result<Exported, Message> {
-    Exported::read([(message!("a file"), text.as_bytes())])
+fn read(text: &str) -> Result<Exports, Message> {
+    Exports::read([(message!("a file"), text.as_bytes())])
 }
 
 /// Each conversation, the turns one after the other.
@@ -67,7 +41,7 @@ fn names_are_listed_and_found() {
     for (name, of_one, of_two) in
         [("tom", Some("Tom"), None), ("Tom", Some("Tom"), Some("Tom")), ("Ann", None, None)]
     {
-        let meant = |found: &Exported| found.meant(name);
+        let meant = |found: &Exports| found.meant(name);
         assert_eq!(
             (meant(&found), meant(&two)),
             (of_one.map(String::from), of_two.map(String::from))
@@ -82,7 +56,7 @@ fn what_is_written_is_read_again() {
     found.answered_by("Tom");
     let mut lines = Vec::new();
     found.write(&mut lines).unwrap();
-    let again = Exported::read([(message!("lines"), &lines[..])]).unwrap();
+    let again = Exports::read([(message!("lines"), &lines[..])]).unwrap();
     assert_eq!(again.conversations, found.conversations);
 }
 
@@ -101,26 +75,8 @@ fn what_cannot_be_read_is_named() {
         let said = read(text).unwrap_err().to_string();
         assert!(said.starts_with(why), "{said}");
     }
-    let said = Exported::read([(message!("a file"), &b"[\xff"[..])]).unwrap_err().to_string();
+    let said = Exports::read([(message!("a file"), &b"[\xff"[..])]).unwrap_err().to_string();
     assert_eq!(said, "a file: it is no UTF-8");
-}
-
-/// Whatever it is, it is read or refused in a line.
-fn endure(bytes: &[u8]) {
-    match Exported::read([(message!("a file"), bytes)]) {
-        Ok(mut found) => {
-            let names: Vec<_> = found.names().iter().map(|(who, _)| who.to_string()).collect();
-            found.days();
-            if let Some(me) = names.first() {
-                found.answered_by(&found.meant(me).unwrap());
-            }
-            for turns in &found.conversations {
-                assert!(!turns.is_empty());
-            }
-            found.write(&mut io::sink()).unwrap();
-        }
-        Err(why) => assert!(!why.to_string().contains('\n'), "{why}"),
-    }
 }
 
 #[test]
@@ -128,14 +84,19 @@ fn depth_and_length_are_bounded() {
     for open in
         ["[", "{\"messages\": ", "{\"mapping\": ", "[[{\"messages\": [", "{\"chats\": {\"list\": ["]
     {
-        endure(open.repeat(100_000).as_bytes());
+        read_exports(open.repeat(100_000).as_bytes());
     }
     let parts = TELEGRAM.replace("\"who comes?\"", &("[".repeat(9000) + &"]".repeat(9000)));
-    endure(parts.as_bytes());
-    endure(" - ".repeat(100_000).as_bytes());
-    endure(WHATSAPP.replace("Mia", &"<".repeat(100_000)).as_bytes());
-    endure(WHATSAPP.replace("early", &"\u{200e}<a>".repeat(20_000)).as_bytes());
-    endure(WHATSAPP.replace("1/2", &"9".repeat(100_000)).as_bytes());
+    read_exports(parts.as_bytes());
+    read_exports(
+        DISCORD
+            .replace("\"content\": \"a\"", &format!("\"author\": \"{}\"", "é".repeat(9000)))
+            .as_bytes(),
+    );
+    read_exports(" - ".repeat(100_000).as_bytes());
+    read_exports(WHATSAPP.replace("Mia", &"<".repeat(100_000)).as_bytes());
+    read_exports(WHATSAPP.replace("early", &"\u{200e}<a>".repeat(20_000)).as_bytes());
+    read_exports(WHATSAPP.replace("1/2", &"9".repeat(100_000)).as_bytes());
 }
 
 proptest! {
@@ -154,10 +115,10 @@ proptest! {
                 *place = byte;
             }
         }
-        endure(&whole[..cut.min(whole.len())]);
-        endure(&changed);
-        endure(&[WHATSAPP.as_bytes(), line.as_bytes()].concat());
-        endure(line.as_bytes());
-        endure(&bytes);
+        read_exports(&whole[..cut.min(whole.len())]);
+        read_exports(&changed);
+        read_exports(&[WHATSAPP.as_bytes(), line.as_bytes()].concat());
+        read_exports(line.as_bytes());
+        read_exports(&bytes);
     }
 }

@@ -183,8 +183,11 @@ fn head(line: &str) -> Option<Head<'_>> {
     (hour < 24 && *minute < 60).then_some(head)
 }
 
+/// Which number a message that is left out counts for.
+type Kind = fn(&mut LeftOut) -> &mut usize;
+
 /// Who says what, or the kind of what is no such thing.
-fn spoken(said: &str) -> Result<(String, String), fn(&mut LeftOut) -> &mut usize> {
+fn spoken(said: &str) -> Result<(String, String), Kind> {
     const QUOTES: [char; 5] = ['"', '“', '”', '„', '«'];
     let is_end = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\n', '\u{a0}']);
     let colon = said.match_indices(':').find(|(at, _)| is_end(&said[at + 1..]));
@@ -310,7 +313,8 @@ mod tests {
         };
         assert_eq!(days(["1/2/24", "1/3/24", "2/13/24"]), ["1-2", "1-3", "2-13"]);
         assert_eq!(days(["1/2/24", "2/2/24", "13/2/24"]), ["2-1", "2-2", "2-13"]);
-        // Neither is above 12: forwards, and then in the shorter time.
+        // None is above 12: forwards, and then in the shorter time.
+        assert_eq!(days(["2/1/24", "1/12/24", "1/12/24"]), ["1-2", "12-1", "12-1"]);
         assert_eq!(days(["5/3/24", "1/4/24", "2/4/24"]), ["3-5", "4-1", "4-2"]);
         assert_eq!(days(["1/4/24", "2/4/24", "3/4/24"]), ["4-1", "4-2", "4-3"]);
         assert_eq!(days(["4/1/24", "4/2/24", "4/3/24"]), ["4-1", "4-2", "4-3"]);

@@ -6,12 +6,20 @@
 //! | module | holds |
 //! |---|---|
 //! | `line` | what a line of JSON holds: turns of a conversation, or a text |
+//! | `source` | the source of a template, with everything bounded that gets a name |
+//! | `environment` | what a template finds, and bounds on what it makes |
 //! | `template` | how a model has conversations written down: its chat template (Jinja) |
 //! | `answers` | which part of a conversation that is written down is an answer |
 //! | `file` | the lines of files, and which of them stay unseen |
 //! | `tokens` | their tokens, and which of them are learned |
 
 mod line;
+
+#[cfg(feature = "bpe")]
+mod source;
+
+#[cfg(feature = "bpe")]
+mod environment;
 
 #[cfg(feature = "bpe")]
 mod template;

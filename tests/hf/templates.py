@@ -23,10 +23,19 @@ import numpy
 from safetensors.numpy import save_file
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
+from transformers.utils import chat_template_utils
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = int(os.environ.get("MOST", 10))
-TODAY = datetime.datetime(2024, 7, 26)  # as every day is here
+
+
+class Today(datetime.datetime):
+    """As every day is here."""
+
+    @classmethod
+    def now(cls):
+        return cls(2024, 7, 26)
+
 CONVERSATIONS = [
     [("user", "Is the ferry late?"), ("assistant", "By an hour.")],
     [("system", "Be brief."), ("user", "Is the ferry late?"), ("assistant", "By an hour."), ("user", "Why?"), ("assistant", "Fog, says Marta.")],
@@ -99,7 +108,15 @@ def ours(program, model, turns, work):
         return found["inputs"].tolist()
 
 
+def theirs(fast, turns):
+    # Templates for images too lose a text without a word, unless it comes in parts: so does trl give it to them.
+    if turns[-2]["content"] not in fast.apply_chat_template(turns, tokenize=False):
+        turns = [turn | {"content": [{"type": "text", "text": turn["content"]}]} for turn in turns]
+    return fast.apply_chat_template(turns, tokenize=True, return_dict=True)["input_ids"]
+
+
 def main():
+    chat_template_utils.datetime = Today
     found, refused, both, neither, pairs = program(), [], 0, 0, 0
     every = templates(sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="templates-") as work:
@@ -112,7 +129,7 @@ def main():
                 turns = [{"role": role, "content": content} for role, content in turns]
                 mine = ours(found, model, turns, pathlib.Path(work)) if done.returncode == 0 else done.stderr.strip()
                 try:
-                    wanted = fast.apply_chat_template(turns, tokenize=True, return_dict=True, strftime_now=TODAY.strftime)["input_ids"]
+                    wanted = theirs(fast, turns)
                 except Exception as e:
                     wanted, why = None, str(e)
                 pairs += 1

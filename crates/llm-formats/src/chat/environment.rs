@@ -21,8 +21,10 @@ const BYTES_OF_FUEL: usize = 64;
 pub(super) const TOO_DEEP: &str = "lists are nested too deeply in it";
 const NAMESPACE: &str = "a namespace cannot be put into a value here";
 
-/// The day of every conversation, a Friday: what a run learns must not depend on when it began.
-const DAY: [(&str, &str); 19] = [
+/// The day of every conversation: what a run learns must not depend on when it began.
+pub(super) const DAY: &str = "2024-07-26";
+/// The same as `strftime` writes it.
+const CODES: [(&str, &str); 19] = [
     ("%d", "26"),
     ("%-d", "26"),
     ("%e", "26"),
@@ -113,7 +115,7 @@ pub(super) fn environment() -> Result<Environment<'static>, Error> {
         let mut day = String::new();
         let mut rest = format;
         while let Some(first) = rest.chars().next() {
-            let known = DAY.iter().find(|(code, _)| rest.starts_with(code));
+            let known = CODES.iter().find(|(code, _)| rest.starts_with(code));
             let (code, text) =
                 known.copied().unwrap_or((&rest[..first.len_utf8()], &rest[..first.len_utf8()]));
             day.push_str(text);

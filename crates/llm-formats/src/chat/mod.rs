@@ -33,7 +33,7 @@ mod file;
 
 mod tokens;
 
-pub use answers::{WrittenDown, end_of_answer, written_down};
+pub use answers::{WrittenDown, begin_of_answer, end_of_answer, remarks, written_down};
 pub use file::Conversations;
 pub use line::{Line, Turn};
 pub use template::Template;

@@ -8,6 +8,7 @@
 //! It is a program from outside: bounded in length before it is read (`source`), in what it makes
 //! (`environment`), in steps and in time.
 
+pub(super) use super::environment::DAY;
 use super::environment::{TODAY, TOO_DEEP, by, environment};
 use super::line::{ASSISTANT, Turn};
 use super::source::bounded;

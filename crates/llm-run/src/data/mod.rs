@@ -16,7 +16,7 @@ use llm_core::data::TokenDataset;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{counted, message};
-use llm_formats::chat::{Conversations, Template};
+use llm_formats::chat::{Conversations, Template, remarks};
 use llm_formats::data_files::in_memory;
 use llm_formats::text::Text;
 use llm_formats::tokenizers::is_bytes;
@@ -221,7 +221,7 @@ fn of_chats(
         (longer > 0)
             .then(|| message!("{} longer than {} tokens, learned in parts", longer, cut.seq_len)),
     ];
-    let label = with_facts(label, facts.into_iter().flatten());
+    let label = with_facts(label, facts.into_iter().flatten().chain(remarks(&template)));
     Ok(Data { train: made.data, val, label, opening: None })
 }
 

@@ -8,6 +8,8 @@
 //! | `json` | objects of JSON as far as they are read |
 //! | `keys` | keys that change what is learned: read, or refused |
 //! | `line` | what a line of JSON holds: turns of a conversation, or a text |
+//! | `source` | the source of a template, with everything bounded that gets a name |
+//! | `environment` | what a template finds, and bounds on what it makes |
 //! | `template` | how a model has conversations written down: its chat template (Jinja) |
 //! | `answers` | which part of a conversation that is written down is an answer |
 //! | `format` | how a model talks: its template, what begins and what ends an answer |
@@ -22,6 +24,12 @@ mod json;
 mod keys;
 
 mod line;
+
+#[cfg(feature = "bpe")]
+mod source;
+
+#[cfg(feature = "bpe")]
+mod environment;
 
 #[cfg(feature = "bpe")]
 mod template;
@@ -43,7 +51,7 @@ mod tokens;
 
 pub mod exported;
 
-pub use answers::{WrittenDown, end_of_answer, written_down};
+pub use answers::{WrittenDown, begin_of_answer, end_of_answer, remarks, written_down};
 pub use file::Conversations;
 pub use format::ChatFormat;
 pub use line::{Line, Turn};

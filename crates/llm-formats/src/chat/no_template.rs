@@ -7,6 +7,9 @@ use llm_core::base::Message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, Result};
 
+/// No day.
+pub(super) const DAY: &str = "";
+
 /// None.
 #[derive(Debug)]
 pub struct Template {
@@ -38,6 +41,11 @@ impl Template {
 
     /// No.
     pub fn knows(&self, _: &str) -> bool {
+        self.is_own
+    }
+
+    /// No.
+    pub fn asks_for_the_date(&self) -> bool {
         self.is_own
     }
 }

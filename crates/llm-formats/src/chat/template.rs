@@ -2,23 +2,37 @@
 //!
 //! The template is Jinja's, rendered by minijinja in the way in which `transformers` renders it:
 //! blocks leave no line behind, methods of Python's strings are there, and so is
-//! `raise_exception`. The day of today (`strftime_now`) is not: what a run learns must not depend on
-//! when it began. Templates that ask for it have a fixed day instead.
+//! `raise_exception`. The day of today (`strftime_now`) is always the same one: what a run learns
+//! must not depend on when it began.
+//!
+//! It is a program from outside: bounded in length before it is read (`source`), in what it makes
+//! (`environment`), in steps and in time.
 
+pub(super) use super::environment::DAY;
+use super::environment::{TODAY, TOO_DEEP, by, environment};
 use super::line::{ASSISTANT, Turn};
+use super::source::bounded;
 use crate::tokenizers::{kept, usual_template};
 use llm_core::Result;
-use llm_core::base::Message;
+use llm_core::base::{self, Message};
 use llm_core::message;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
-use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{Environment, ErrorKind, context};
-use minijinja_contrib::pycompat::unknown_method_callback;
+use minijinja::{Environment, ErrorKind, Value, context};
+use serde_json::json;
+use std::time::{Duration, Instant};
 
-/// Steps that a template may take, and as many more for each turn: a hundred times what those of
-/// known models need.
+/// Steps that a template may take, and as many more for each turn and for 16 bytes that are said: a
+/// hundred times what those of known models need. A step pays for 64 bytes that it makes.
 const FUEL: u64 = 200_000;
+const FUEL_OF_TURN: u64 = 2_000;
+/// The same for time, which takes care of steps that are longer than others.
+const TIME: u64 = 500_000; // microseconds
+const TIME_OF_TURN: u64 = 1_000;
+/// Bytes that may be said in a conversation.
+const MOST_SAID: usize = 16 << 20;
+/// What reading a template may take of the stack: Jinja's reader calls itself for each word.
+const STACK: usize = 32 << 20;
 
 /// Roles that every template is taken to know.
 const ROLES: [&str; 4] = ["system", "user", ASSISTANT, "tool"];
@@ -32,6 +46,10 @@ pub struct Template {
     source: String,
     bos: String,
     eos: String,
+    /// Why nothing is written with it.
+    refused: Option<Message>,
+    /// Whether what is said comes as a list of parts, as in templates for images too.
+    in_parts: bool,
     /// Whether it is the model's own, and not the usual one.
     pub is_own: bool,
 }
@@ -55,37 +73,83 @@ impl Template {
         made.map_err(|why| llm_core::Error::tokenizer(tokenizer.name(), why))
     }
 
-    fn new(source: String, bos: String, eos: String, is_own: bool) -> Result<Template, Message> {
-        let mut jinja = Environment::new();
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-        jinja.set_syntax(syntax.map_err(|e| message!("{}", said(&e)))?);
-        jinja.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
-        jinja.set_unknown_method_callback(unknown_method_callback);
-        jinja.add_function("raise_exception", |why: String| -> Result<String, minijinja::Error> {
-            Err(minijinja::Error::new(ErrorKind::InvalidOperation, why))
+    pub(crate) fn new(
+        source: String,
+        bos: String,
+        eos: String,
+        is_own: bool,
+    ) -> Result<Template, Message> {
+        let readable = bounded(&without_marks(&source))?;
+        let read = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            let mut jinja = environment()?;
+            jinja.add_template_owned(NAME, readable)?;
+            Ok(jinja)
         });
-        let added = jinja.add_template_owned(NAME, without_marks(&source));
-        added.map_err(|e| message!("its chat template is no Jinja: {}", said(&e)))?;
-        Ok(Template { jinja, source, bos, eos, is_own })
+        let no = |why: String| message!("its chat template is no Jinja: {}", why);
+        let read = read.map_err(|e| no(e.to_string()))?.join();
+        let read = read.map_err(|_| no(String::new()))?;
+        let jinja = read.map_err(|e: minijinja::Error| no(said(&e)))?;
+        Ok(Template { jinja, source, bos, eos, refused: None, in_parts: false, is_own }.tried())
+    }
+
+    /// Tries it on a question: whether it has to come in parts to be written down, and whether it
+    /// is refused once and for all.
+    fn tried(mut self) -> Template {
+        const SAID: &str = "A question.";
+        let question = [Turn::new("user", SAID)];
+        let writes = |template: &Template| match template.rendered(&question, true) {
+            Ok(text) => Ok(text.contains(SAID)),
+            Err(e) => Err(beyond(&e)),
+        };
+        match writes(&self) {
+            Ok(true) => {}
+            Ok(false) => {
+                self.in_parts = true;
+                self.in_parts = writes(&self) == Ok(true);
+            }
+            Err(beyond) => self.refused = beyond,
+        }
+        self
     }
 
     /// The turns as the model has them; with `answer` also what stands before the answer that
     /// comes next.
     ///
     /// # Errors
-    /// Why the template refuses them, or does not come to an end.
+    /// Why the template refuses them, or does not come to an end, or writes nothing.
     pub fn render(&self, turns: &[Turn], answer: bool) -> Result<String, Message> {
+        let said_in_all: usize = turns.iter().map(|turn| turn.content.len()).sum();
+        if said_in_all > MOST_SAID {
+            let [len, most] = [said_in_all, MOST_SAID].map(|n| base::bytes(n as u64));
+            return Err(message!("what is said in it is too long: {}, of at most {}", len, most));
+        }
+        if let Some(why) = &self.refused {
+            return Err(why.clone());
+        }
+        let written = self.rendered(turns, answer).map_err(|e| {
+            beyond(&e).unwrap_or_else(|| message!("the chat template refuses it: {}", said(&e)))
+        })?;
+        match written.trim().is_empty() && !turns.is_empty() {
+            true => Err(message!("the chat template writes nothing down")),
+            false => Ok(written),
+        }
+    }
+
+    fn rendered(&self, turns: &[Turn], answer: bool) -> Result<String, minijinja::Error> {
+        let bytes: usize = turns.iter().map(|turn| turn.content.len()).sum();
+        let (count, bytes) = (turns.len() as u64, bytes as u64);
         let mut jinja = self.jinja.clone();
-        jinja.set_fuel(Some(FUEL.saturating_mul(turns.len() as u64 + 1)));
-        let template = jinja.get_template(NAME).map_err(|e| message!("{}", said(&e)))?;
+        jinja.set_fuel(Some(FUEL + FUEL_OF_TURN * count + bytes / 16));
+        let messages = match self.in_parts {
+            false => Value::from(Serde(turns)),
+            true => turns.iter().map(in_parts).collect(),
+        };
         let values = context! {
-            messages => Serde(turns), add_generation_prompt => answer,
+            messages, add_generation_prompt => answer,
             tools => (), documents => (), bos_token => self.bos.clone(), eos_token => self.eos.clone(),
         };
-        template.render(values).map_err(|e| match e.kind() {
-            ErrorKind::OutOfFuel => message!("the chat template does not come to an end"),
-            _ => message!("the chat template refuses it: {}", said(&e)),
-        })
+        let time = Duration::from_micros(TIME + TIME_OF_TURN * count + bytes / 4);
+        by(Instant::now() + time, || jinja.get_template(NAME)?.render(values))
     }
 
     /// Whether it reads this key of a message, such as `reasoning_content`.
@@ -109,13 +173,35 @@ impl Template {
         let quoted = |mark: char| self.source.contains(&format!("{mark}{role}{mark}"));
         ROLES.contains(&role) || quoted('\'') || quoted('"')
     }
+
+    /// Whether it asks for the day of today, and is told a fixed one.
+    pub fn asks_for_the_date(&self) -> bool {
+        self.source.contains(TODAY)
+    }
+}
+
+/// A turn as a template for images too has it.
+fn in_parts(turn: &Turn) -> Value {
+    let mut parts = turn.more.clone();
+    parts.insert("role".into(), turn.role.as_str().into());
+    parts.insert("content".into(), json!([{"type": "text", "text": turn.content}]));
+    Value::from(Serde(parts))
+}
+
+/// What is said of a template that goes beyond its bounds.
+fn beyond(e: &minijinja::Error) -> Option<Message> {
+    match (e.kind(), e.detail()) {
+        (ErrorKind::OutOfFuel, _) => Some(message!("the chat template does not come to an end")),
+        (_, Some(TOO_DEEP)) => Some(message!("the chat template nests lists too deeply")),
+        _ => None,
+    }
 }
 
 /// What minijinja says, in a line.
 fn said(e: &minijinja::Error) -> String {
     let kind = || e.kind().to_string();
     let said = e.detail().map_or_else(kind, ToString::to_string);
-    llm_core::base::escape::one_line(&said).chars().take(200).collect()
+    base::escape::one_line(&said).chars().take(200).collect()
 }
 
 /// The template without the marks around answers (`{% generation %}`), which change nothing of what
@@ -168,6 +254,87 @@ pub(super) mod tests {
         let open = Template::new("{% for m in".into(), String::new(), String::new(), true);
         let said = open.unwrap_err().to_string();
         assert!(said.starts_with("its chat template is no Jinja: "), "{said}");
+    }
+
+    /// Each of them aborted, or took minutes.
+    #[test]
+    fn a_hostile_template_is_refused() {
+        let set = "{% set ns = namespace(x=[1, 2, 3, 4]) %}";
+        let grown = |step: &str, n: u32, then: &str| {
+            format!(
+                "{set}{{% for i in range({n}) %}}{{% set ns.x = {step} %}}{{% endfor %}}a{then}"
+            )
+        };
+        let tags = |tag: &str, n: usize| tag.repeat(n);
+        let macros = "{% macro f(n) %}{{ f([n, n]) }}{% endmacro %}{{ f([1]) }}";
+        for (source, why) in [
+            ("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns }}".into(), "a namespace cannot"),
+            (
+                "{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns }}".into(),
+                "a namespace cannot",
+            ),
+            ("{{ '{:30000000000d}'.format(1) }}".into(), "come to an end"),
+            ("{{ '{:.30000000000f}'.format(1.5) }}".into(), "come to an end"),
+            ("{{ ('{0}' * 90000).format('a' * 90000) }}".into(), "come to an end"),
+            ("{{ '%30000000000d' | format(1) }}".into(), "come to an end"),
+            (grown("[ns.x]", 90000, ""), "nests lists too deeply"),
+            (grown("{'a': ns.x}", 90000, "{{ ns.x }}"), "nests lists too deeply"),
+            (grown("[ns.x] | batch(1)", 90000, "{{ ns.x | sort }}"), "nests lists too deeply"),
+            (grown("ns.x + ns.x", 40, "{{ ns.x | list | length }}"), "come to an end"),
+            (grown("[ns.x, ns.x]", 30, "{{ ns.x == ns.x | list }}"), "come to an end"),
+            (grown("ns.x[1:] + [ns.x[::-1]]", 90000, ""), "come to an end"),
+            (
+                tags("{% for i in range(9000) %}", 3) + "a" + &tags("{% endfor %}", 3),
+                "come to an end",
+            ),
+            (macros.into(), "come to an end"),
+            ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}".into(), "recursion limit exceeded"),
+            (
+                format!(
+                    "{set}{{% for i in range(9000) %}}{{% for j in range(9000) %}}{{% if [ns.x] * 1 %}}{{% endif %}}"
+                ),
+                "'*', which is not done",
+            ),
+        ] {
+            let begun = Instant::now();
+            let made = Template::new(source.clone(), String::new(), String::new(), true);
+            let said = made.and_then(|made| made.render(&[Turn::new("user", "hi")], true));
+            let said = said.unwrap_err().to_string();
+            assert!(said.contains(why) && said.contains("chat template"), "{source}: {said}");
+            assert!(begun.elapsed().as_secs() < 3, "{source}");
+        }
+    }
+
+    #[test]
+    fn none_is_nothing_to_go_through_and_every_day_is_the_same() {
+        let none = "{% if tools is iterable and tools | length %}a{% endif %}\
+                    {% if tools is sequence %}b{% endif %}{% if '' is sequence %}c{% endif %}";
+        let asks = template(&format!(
+            "{none}{{{{ strftime_now('%d %B %Y, %A, é%Q%%') }}}}{{{{ [1, {{'a': 'é'}}] | tojson }}}}"
+        ));
+        let wanted = "c26 July 2024, Friday, é%Q%[1, {\"a\": \"é\"}]";
+        assert_eq!(asks.render(&[], false).unwrap(), wanted);
+        assert!(asks.asks_for_the_date() && !chatml().asks_for_the_date());
+    }
+
+    #[test]
+    fn what_is_said_comes_in_parts_where_it_is_lost_otherwise() {
+        let parts = template(
+            "{% for m in messages %}{{ m.role }}:{% for part in m.content %}{{ part.text }}{% endfor %};{% endfor %}",
+        );
+        let turns = [Turn::new("user", "a"), Turn::new("assistant", "b")];
+        assert_eq!(parts.render(&turns, false).unwrap(), "user:a;assistant:b;");
+    }
+
+    #[test]
+    fn what_is_nothing_or_too_much_is_said() {
+        let nothing = template("{% if 0 %}x{% endif %}\n");
+        let said = nothing.render(&[Turn::new("user", "a")], true).unwrap_err().to_string();
+        assert_eq!(said, "the chat template writes nothing down");
+        let long = [Turn::new("user", "a".repeat(MOST_SAID + 1))];
+        let said = chatml().render(&long, true).unwrap_err().to_string();
+        assert_eq!(said, "what is said in it is too long: 16.8 MB, of at most 16.8 MB");
+        assert!(chatml().render(&[Turn::new("user", "a".repeat(MOST_SAID))], true).is_ok());
     }
 
     #[test]

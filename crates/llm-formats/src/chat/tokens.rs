@@ -14,6 +14,7 @@ use llm_core::{Recipe, TokenId};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How conversations are cut.
 #[derive(Clone, Copy, Debug)]
@@ -58,11 +59,20 @@ impl Conversations {
         tokenizer: &dyn Tokenizer,
         cut: Cut,
     ) -> Result<Option<Learned>> {
-        let made = |said: &Said| marked(&said.what, template, tokenizer, cut.loss_on);
-        let made: Vec<_> = self.all.par_iter().map(made).collect();
+        // After a line that is refused none is looked at, which may take as long as that one did.
+        let refused = AtomicUsize::new(usize::MAX);
+        let made = |(i, said): (usize, &Said)| {
+            let goes_on = refused.load(Ordering::Relaxed) > i;
+            let made = goes_on.then(|| marked(&said.what, template, tokenizer, cut.loss_on))?;
+            if made.is_err() {
+                refused.fetch_min(i, Ordering::Relaxed);
+            }
+            Some(made)
+        };
+        let made: Vec<_> = self.all.par_iter().enumerate().map(made).collect();
         let (mut tokens, mut is_target, mut windows) = (Vec::new(), Vec::new(), Vec::new());
         let mut longer = 0;
-        for (said, made) in self.all.iter().zip(made) {
+        for (said, made) in self.all.iter().zip(made.into_iter().flatten()) {
             let (own, targets) =
                 made.map_err(|why| FormatError::Content(self.at((said.file, said.spot), why)))?;
             let start = tokens.len();
@@ -118,11 +128,16 @@ fn marked(
     let meant = turns.iter().filter(is_meant).zip(written.answers);
     let meant: Vec<_> = meant.filter(|(t, _)| t.learned != all).map(|(_, range)| range).collect();
     let answers = spans(&written.text, &meant, &tokens, tokenizer)?;
-    let mut place = 0;
+    let (mut place, mut rest) = (0, answers.as_slice());
     let is_target = tokens.iter().map(|&token| {
         let start = place;
         place += tokenizer.bytes_of(token).len();
-        all != answers.iter().any(|answer| answer.start < place && start < answer.end)
+        while let [answer, others @ ..] = rest
+            && answer.end <= start
+        {
+            rest = others;
+        }
+        all != rest.first().is_some_and(|answer| answer.start < place)
     });
     let is_target = is_target.collect();
     Ok((tokens, is_target))
@@ -234,5 +249,10 @@ mod tests {
         let said = learned(&lines, 16, LossOn::Answers).unwrap_err().to_string();
         assert!(said.starts_with("chats, line 3: it has no answer to learn"), "{said}");
         assert!(learned("", 16, LossOn::All).unwrap().is_none());
+        // The first of several, whichever was looked at first.
+        let bad = r#"{"messages": [{"role": "usr", "content": "a"}]}"#;
+        let lines = format!("{}{bad}\n", format!("{LINE}\n").repeat(50)).repeat(9);
+        let said = learned(&lines, 16, LossOn::Answers).unwrap_err().to_string();
+        assert!(said.starts_with("chats, line 51: "), "{said}");
     }
 }

@@ -251,25 +251,23 @@ fn kept(
     })
 }
 
-/// The template of conversations: a text, one of several by its name, or a file of its own.
+/// The template of conversations: a file of its own, which `transformers` takes before a text, or one
+/// of several by its name, in the settings.
 fn template(folder: &Path, field: Option<&Value>) -> Result<Option<String>> {
-    let of_default = |all: &Vec<Value>| {
-        let default = all.iter().find(|entry| entry["name"] == "default")?;
-        default["template"].as_str().map(str::to_string)
-    };
-    match field {
-        Some(Value::String(text)) => return Ok(Some(text.clone())),
-        Some(Value::Array(all)) => return Ok(of_default(all)),
-        _ => {}
-    }
     let path = folder.join(TEMPLATE);
-    if !path.exists() {
-        return Ok(None);
+    if path.exists() {
+        let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
+        let text = String::from_utf8(text)
+            .map_err(|_| FormatError::content(message!("it is not UTF-8")).at(&path))?;
+        return Ok(Some(text));
     }
-    let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
-    let text = String::from_utf8(text)
-        .map_err(|_| FormatError::content(message!("it is not UTF-8")).at(&path))?;
-    Ok(Some(text))
+    Ok(match field {
+        Some(Value::Array(all)) => {
+            let default = all.iter().find(|entry| entry["name"] == "default");
+            default.and_then(|entry| entry["template"].as_str()).map(str::to_string)
+        }
+        field => field.and_then(Value::as_str).map(str::to_string),
+    })
 }
 
 /// tokenizer.json and its two older parts, the second of them empty.

@@ -16,7 +16,7 @@ use llm_core::data::TokenDataset;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{counted, message};
-use llm_formats::chat::{Conversations, Template, Turn};
+use llm_formats::chat::{Conversations, Template, Turn, remarks};
 use llm_formats::data_files::in_memory;
 use llm_formats::text::Text;
 use llm_formats::tokenizers::{is_bytes, kept, kind};
@@ -250,7 +250,7 @@ fn of_chats(
         }),
         (!keys.is_empty()).then(|| message!("keys passed over: {}", counted(keys))),
     ];
-    let label = with_facts(label, facts.into_iter().flatten());
+    let label = with_facts(label, facts.into_iter().flatten().chain(remarks(&template)));
     let chats = ChatFacts { count: asked.0, longer, question: asked.1 };
     Ok(Data { train: made.data, val, label, opening: None, chats: Some(chats) })
 }

@@ -137,7 +137,9 @@ mod tests {
         let nodes = [
             r#""r": {"id": "r", "message": null, "parent": null, "children": ["s"]}"#.to_string(),
             node("s", "\"r\"", "system", r#"[""]"#),
-            node("q", "\"s\"", "user", r#"["why?"]"#),
+            node("h", "\"s\"", "user", r#"["about me"]"#)
+                .replace("{}", r#"{"is_visually_hidden_from_conversation": true}"#),
+            node("q", "\"h\"", "user", r#"["why?"]"#),
             node("x", "\"q\"", "assistant", r#"["an answer that was thrown away"]"#),
             node("t", "\"q\"", "tool", r#"["1"]"#),
             node("a", "\"t\"", "assistant", r#"["because", {"asset_pointer": "file"}]"#),
@@ -150,12 +152,12 @@ mod tests {
         let mut left_out = LeftOut::default();
         let found = read(&format!("[{thread}, {circle}]"), &mut left_out).unwrap();
         assert_eq!(found, [[Turn::new("user", "why?"), Turn::new("assistant", "because")]]);
-        assert_eq!(left_out, LeftOut { system: 2, ..LeftOut::default() });
+        assert_eq!(left_out, LeftOut { system: 3, ..LeftOut::default() });
         assert_eq!(read(&thread, &mut left_out).unwrap(), found);
         let open = r#"{"mapping": {"r": {"message": null, "parent": null, "children": ["b", "q"]}, Q, A}}"#;
         let open =
-            open.replace('Q', &nodes[2].replace("\"s\"", "\"r\"").replace("[],", "[\"a\"],"));
-        let open = open.replace('A', &nodes[5].replace("\"t\"", "\"q\""));
+            open.replace('Q', &nodes[3].replace("\"h\"", "\"r\"").replace("[],", "[\"a\"],"));
+        let open = open.replace('A', &nodes[6].replace("\"t\"", "\"q\""));
         assert_eq!(read(&open, &mut left_out).unwrap(), found);
     }
 }

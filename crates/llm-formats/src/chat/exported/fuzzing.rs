@@ -43,12 +43,12 @@ pub fn read_exports(bytes: &[u8]) {
             let names: Vec<_> = found.names().iter().map(|(who, _)| who.to_string()).collect();
             found.days();
             if let Some(me) = names.first() {
-                found.answered_by(&found.meant(me).unwrap());
+                found.answered_by(&found.meant(me).expect("it was listed"));
             }
             for turns in &found.conversations {
                 assert!(!turns.is_empty());
             }
-            found.write(&mut io::sink()).unwrap();
+            found.write(&mut io::sink()).expect("no reader fails");
         }
         Err(why) => {
             let why = why.to_string();

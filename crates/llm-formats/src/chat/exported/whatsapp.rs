@@ -24,55 +24,32 @@ const HALVES: [(bool, &[&str]); 2] = [
     (true, &["pm", "下午", "晚上", "中午", "傍晚", "오후", "午後", "μμ", "م"]),
 ];
 
-/// What a message is that someone took back.
-const DELETED: [&str; 17] = [
-    "this message was deleted",
-    "you deleted this message",
-    "diese nachricht wurde gelöscht",
-    "du hast diese nachricht gelöscht",
-    "se eliminó este mensaje",
-    "este mensaje fue eliminado",
-    "eliminaste este mensaje",
-    "此消息已删除",
-    "您删除了这条消息",
-    "你已删除此消息",
-    "此訊息已刪除",
-    "您已刪除此訊息",
-    "ce message a été supprimé",
-    "vous avez supprimé ce message",
-    "mensagem apagada",
-    "esta mensagem foi apagada",
-    "questo messaggio è stato eliminato",
-];
+/// What a message is that someone took back; here and below one after the other.
+const DELETED: &str = "\
+    this message was deleted|you deleted this message|\
+    diese nachricht wurde gelöscht|du hast diese nachricht gelöscht|\
+    se eliminó este mensaje|este mensaje fue eliminado|eliminaste este mensaje|\
+    此消息已删除|您删除了这条消息|你已删除此消息|此訊息已刪除|您已刪除此訊息|ce message a été supprimé|\
+    vous avez supprimé ce message|mensagem apagada|esta mensagem foi apagada|\
+    questo messaggio è stato eliminato";
 
 /// How a line ends that stands for something that is not text.
-const OMITTED: [&str; 7] =
-    [" omitted", " weggelassen", " omitida", " omitido", "已忽略", "已省略", " ausgeschlossen"];
+const OMITTED: &str = " omitted| weggelassen| omitida| omitido|已忽略|已省略| ausgeschlossen";
 
 /// How a line ends that names a file beside the text.
-const ATTACHED: [&str; 6] = [
-    "(file attached)",
-    "(Datei angehängt)",
-    "(archivo adjunto)",
-    "(文件附件)",
-    "(檔案已附加)",
-    "(fichier joint)",
-];
+const ATTACHED: &str = "\
+    (file attached)|(Datei angehängt)|(archivo adjunto)|(文件附件)|(檔案已附加)|\
+    (fichier joint)";
 
 /// What the app says about itself in the name of a person.
-const SYSTEM: [&str; 8] = [
-    "end-to-end encrypted",
-    "Ende-zu-Ende-verschlüsselt",
-    "cifrados de extremo a extremo",
-    "端到端加密",
-    "端對端加密",
-    "chiffrés de bout en bout",
-    "joined using this group's invite link",
-    "Waiting for this message",
-];
+const SYSTEM: &str = "\
+    Messages and calls are end-to-end encrypted|Messages to this chat and calls are now|\
+    Nachrichten und Anrufe sind Ende-zu-Ende|llamadas están cifrados de extremo a extremo|\
+    消息和通话都进行端到端加密|訊息和通話經端對端加密|appels sont chiffrés de bout en bout|\
+    joined using this group's invite link|Waiting for this message";
 
 /// Of the mark at the end of a message that was changed later.
-const EDITED: [&str; 6] = ["edited", "bearbeitet", "editó", "编辑", "編輯", "modifié"];
+const EDITED: &str = "edited|bearbeitet|editó|编辑|編輯|modifié";
 
 /// Whether a text is such an export: one of its first lines begins with a date.
 pub(super) fn is_one(text: &str) -> bool {
@@ -201,7 +178,7 @@ fn spoken(said: &str) -> Result<(String, String), Kind> {
     // The app's own words begin with a mark.
     let is_app = text.starts_with(MARK);
     let (first, below) = text.split_once('\n').unwrap_or((text, ""));
-    let mut is_caption = ATTACHED.iter().any(|end| first.trim_end().ends_with(end));
+    let mut is_caption = any(ATTACHED, |end| first.trim_end().ends_with(end));
     if is_caption {
         text = below;
     }
@@ -213,14 +190,14 @@ fn spoken(said: &str) -> Result<(String, String), Kind> {
     let text = without_marks(text);
     let is_line = !text.contains('\n') && (in_app || text.split_whitespace().count() < 4);
     let lower = text.to_lowercase();
-    if DELETED.contains(&lower.trim_end_matches(['.', '。'])) {
+    if any(DELETED, |words| words == lower.trim_end_matches(['.', '。'])) {
         return Err(|left| &mut left.deleted);
     }
-    let is_omitted = is_line && OMITTED.iter().any(|end| text.ends_with(end));
+    let is_omitted = is_line && any(OMITTED, |end| text.ends_with(end));
     if text.is_empty() || text == "null" || is_omitted {
         return Err(|left| &mut left.media);
     }
-    if is_app && !is_caption || SYSTEM.iter().any(|words| text.contains(words)) {
+    if is_app && !is_caption || any(SYSTEM, |words| text.contains(words)) {
         return Err(|left| &mut left.system);
     }
     Ok((who, text))
@@ -230,10 +207,14 @@ fn spoken(said: &str) -> Result<(String, String), Kind> {
 /// changed.
 fn bracketed(text: &str) -> Option<(&str, bool)> {
     let (before, inside) = text.trim_end().strip_suffix('>')?.rsplit_once('<')?;
-    let is_edit = EDITED.iter().any(|word| inside.contains(word));
+    let is_edit = any(EDITED, |word| inside.contains(word));
     let is_apps = before.is_empty() || before.ends_with(MARK) || is_edit;
     let is_long = inside.chars().count() > 80 || inside.contains(['>', '\n']);
     (is_apps && !is_long).then(|| (before.trim_end_matches(is_mark).trim_end(), is_edit))
+}
+
+fn any(words: &str, is_it: impl FnMut(&str) -> bool) -> bool {
+    words.split('|').any(is_it)
 }
 
 /// Also one of the Arab world, of Persia or of India.
@@ -364,7 +345,9 @@ mod tests {
             ("Mia: I omitted it on purpose, as you know", "I omitted it on purpose, as you know"),
             ("Mia: ok \u{200e}<This message was edited>", "ok"),
             ("Mia: use <b>", "use <b>"),
+            ("Mia: is it end-to-end encrypted?", "is it end-to-end encrypted?"),
             ("Mia: IMG-1.jpg (file attached)\nat sea", "at sea"),
+            ("Mia: \u{200e}IMG-1.jpg (file attached)\nat home", "at home"),
             ("Mia: at sea\n\u{200e}<attached: 1.jpg>", "at sea"),
             ("Mia: @\u{2068}Tom\u{2069} come", "@Tom come"),
         ];

@@ -234,9 +234,8 @@ fn text_in(name: &str, blob: Vec<u8>, reading: Reading) -> Result<Input> {
     let input = Input::of_bytes(name.clone(), blob, reading)?;
     if input.are_chats() {
         let why = message!(
-            "'{}' holds conversations, which are not learned in a tab: train-gpt-modern --data '{}' \
-             learns them in a terminal, and its chat answers",
-            name,
+            "'{}' holds conversations, which are not learned in a tab: in a terminal train-gpt-modern \
+             learns such a file, and its chat answers",
             name
         );
         return Err(Failure::new(Code::Data, why));

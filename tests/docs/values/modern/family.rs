@@ -81,6 +81,7 @@ pub fn add(values: &mut Values) {
         ("llama.real_tuned", "smollm2", "tuned"),
         ("llama.real_judged", "smollm2", "judged"),
         ("tuning.set", "fine_tuning", "set"),
+        ("tuning.made", "fine_tuning", "made"),
         ("tuning.loss", "fine_tuning", "loss"),
         ("tuning.before", "fine_tuning", "before"),
         ("tuning.other_text", "fine_tuning", "other_text"),

@@ -67,6 +67,12 @@ pub enum Look {
     Rtf,
     /// Of an Office from before 2007.
     Office,
+    /// A text of Word's, as of 2007.
+    Word,
+    /// A book.
+    Epub,
+    /// A text of LibreOffice's.
+    OpenDocument,
     /// Any picture.
     Picture,
     /// Any sound.
@@ -122,6 +128,9 @@ impl Look {
             Look::Pdf => message!("a PDF"),
             Look::Rtf => message!("a document of RTF"),
             Look::Office => message!("a file of an older Office"),
+            Look::Word => message!("a document of Word"),
+            Look::Epub => message!("a book (EPUB)"),
+            Look::OpenDocument => message!("a document of OpenDocument"),
             Look::Picture => message!("a picture"),
             Look::Sound => message!("sound"),
             Look::Film => message!("a film"),
@@ -134,6 +143,33 @@ impl Look {
             Look::Sqlite => message!("a SQLite data base"),
             Look::Utf32 => "UTF-32".into(),
         }
+    }
+}
+
+impl Look {
+    /// What makes text of it.
+    pub fn converter(self) -> Option<&'static str> {
+        Some(match self {
+            Look::Pdf => "pdftotext -nopgbrk FILE text.txt",
+            Look::Rtf | Look::Word | Look::Epub | Look::OpenDocument => {
+                "pandoc -t plain FILE -o text.txt"
+            }
+            Look::WebPage => "pandoc -f html -t plain FILE -o text.txt",
+            Look::Office => "antiword -m UTF-8.txt FILE > text.txt",
+            _ => return None,
+        })
+    }
+
+    /// An archive by some of its bytes: the names of what is in it stand at its beginning, and all of
+    /// them at its end.
+    pub fn of_zip(some: &[u8]) -> Look {
+        let has = |name: &[u8]| some.windows(name.len()).any(|window| window == name);
+        let known = [
+            (&b"word/document.xml"[..], Look::Word),
+            (b"application/epub+zip", Look::Epub),
+            (b"application/vnd.oasis.opendocument.", Look::OpenDocument),
+        ];
+        known.iter().find(|(name, _)| has(name)).map_or(Look::Zip, |(_, look)| *look)
     }
 }
 
@@ -210,6 +246,7 @@ impl Look {
         };
         match KNOWN.iter().find(has).map(|(.., look)| *look) {
             Some(Look::Zip) if is_pytorch(start) => Some(Look::PyTorch),
+            Some(Look::Zip) => Some(Look::of_zip(start)),
             Some(look) => Some(look),
             None if is_gguf(start) => Some(Look::Gguf),
             None if is_safetensors(start) => Some(Look::Safetensors),
@@ -301,6 +338,9 @@ mod tests {
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:", Look::Pointer),
             (&[b"PK\x03\x04".as_slice(), &[0; 26], b"ckpt/data.pkl"].concat(), Look::PyTorch),
             (&[b"PK\x03\x04".as_slice(), &[0; 26], b"word.xml"].concat(), Look::Zip),
+            (&[b"PK\x03\x04".as_slice(), &[0; 26], b"word/document.xml"].concat(), Look::Word),
+            (b"PK\x03\x04..mimetypeapplication/epub+zip", Look::Epub),
+            (b"PK\x03\x04..application/vnd.oasis.opendocument.text", Look::OpenDocument),
             (b"\0\0\0\x1cftypisom", Look::Film),
         ] {
             assert_eq!(Look::of_bytes(bytes), Some(look), "{bytes:?}");

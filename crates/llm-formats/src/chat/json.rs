@@ -1,12 +1,11 @@
-//! Objects of JSON as far as they are read: what nobody reads takes no memory.
+//! Objects of JSON as far as they are read: the rest takes no memory.
 
 use crate::json_look::LISTS;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 
-/// Keys of a message, of those that are known in a line, and of those that are not: more are read by
-/// nobody.
+/// Most keys of a message, of those that are known in a line, and of those that are not.
 pub(super) const MOST_KEYS: usize = 64;
 
 /// A value.
@@ -32,7 +31,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Takes a value out; `null` is none.
+    /// Takes a value out; `null` stands for no value.
     pub fn take(&mut self, key: &str) -> Option<Part> {
         let at = self.all.iter().position(|(own, _)| own == key)?;
         let (_, part) = self.all.swap_remove(at);

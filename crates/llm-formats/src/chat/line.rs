@@ -200,7 +200,9 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
         return Err(message!("message {} has more than {} keys", n, MOST_KEYS));
     }
     let is_learned = learned(&mut all).map_err(|why| message!("message {}: {}", n, why))?;
-    let role = match all.take("role").or_else(|| all.take("from")) {
+    let is_spoken = all.all.iter().any(|(key, _)| key == "value");
+    let role = all.take("role").or_else(|| if is_spoken { all.take("from") } else { None });
+    let role = match role {
         Some(Part::Scalar(Value::String(role))) => usual(role),
         _ => return Err(message!("message {} has no role", n)),
     };
@@ -331,6 +333,7 @@ mod tests {
             (r#"{"messages": []}"#, "its messages is an empty list"),
             (r#"{"messages": "a"}"#, "its messages is a text, and no list of messages"),
             (r#"{"messages": [{"content": "a"}]}"#, "message 1 has no role"),
+            (r#"[{"from": "Ada", "text": "a"}]"#, "message 1 has no role"),
             (r#"{"prompt": "a", "completion": " "}"#, "the answer in message 1 is empty"),
             (r#"{"instruction": "a", "output": ["b"]}"#, "its output is a list, and no text"),
             (

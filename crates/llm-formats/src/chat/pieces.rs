@@ -14,7 +14,7 @@ const SAMPLE: usize = 64 << 10;
 pub(super) struct Spot {
     /// The number of the line in which it begins, from 1 on.
     pub line: usize,
-    /// The number in a list, from 1 on; 0 where there is none.
+    /// The number in a list, from 1 on; 0 outside of one.
     pub entry: usize,
 }
 
@@ -57,7 +57,7 @@ fn form(text: &[u8]) -> Form {
 /// Gives each conversation of a text, with its spot, to `take`.
 ///
 /// # Errors
-/// Where something is that is none, and why.
+/// Where something else is, and why.
 pub(super) fn each<'b>(
     bytes: &'b [u8],
     mut take: impl FnMut(Spot, &'b str) -> Result<(), Message>,
@@ -77,7 +77,7 @@ pub(super) fn each<'b>(
     }
     let is_list = form == Form::List;
     let (mut at, mut spot) = (0, Spot { line: 1, entry: usize::from(is_list) });
-    let no_json = |spot: Spot, what: &str| (spot, message!("it is no JSON: {}", what));
+    let no_json = |spot: Spot, what: Message| (spot, message!("it is no JSON: {}", what));
     // The next byte that is no white space.
     let next = |at: &mut usize, spot: &mut Spot| {
         let rest = &bytes[*at..];
@@ -92,7 +92,7 @@ pub(super) fn each<'b>(
     }
     loop {
         match next(&mut at, &mut spot) {
-            None if is_list => return Err(no_json(spot, "the list has no end")),
+            None if is_list => return Err(no_json(spot, message!("the list has no end"))),
             None => return Ok(()),
             Some(b']') if is_list && spot.entry == 1 => at += 1,
             Some(_) => {
@@ -103,7 +103,7 @@ pub(super) fn each<'b>(
                     let said = e.to_string();
                     let what = said.split(" at line ").next().unwrap_or_default();
                     let what = format!("{what} at column {}", e.column());
-                    return Err(no_json(Spot { line, ..spot }, &what));
+                    return Err(no_json(Spot { line, ..spot }, what.into()));
                 }
                 let whole = &bytes[at..at + values.byte_offset()];
                 take(spot, whole)?;
@@ -119,13 +119,18 @@ pub(super) fn each<'b>(
                         continue;
                     }
                     Some(b']') => at += 1,
-                    _ => return Err(no_json(spot, "expected `,` or `]`")),
+                    _ => {
+                        return Err(no_json(
+                            spot,
+                            message!("a comma or the end of the list is missing"),
+                        ));
+                    }
                 }
             }
         }
         return match next(&mut at, &mut spot) {
             None => Ok(()),
-            Some(_) => Err(no_json(spot, "trailing characters")),
+            Some(_) => Err(no_json(spot, message!("more follows after the list"))),
         };
     }
 }
@@ -168,9 +173,9 @@ mod tests {
     fn where_a_list_breaks_is_said() {
         for (text, said) in [
             ("[{}, \n{\"a\": x}]", "2 2 it is no JSON: expected value at column 7"),
-            ("[{}\n{}]", "2 2 it is no JSON: expected `,` or `]`"),
+            ("[{}\n{}]", "2 2 it is no JSON: a comma or the end of the list is missing"),
             ("[{},", "1 2 it is no JSON: the list has no end"),
-            ("[\n{}]\n 1", "3 2 it is no JSON: trailing characters"),
+            ("[\n{}]\n 1", "3 2 it is no JSON: more follows after the list"),
             ("{\n\"a\": 1,\n}", "3 0 it is no JSON: key must be a string at column 1"),
         ] {
             let why = spots(text).unwrap_err();

@@ -143,7 +143,7 @@ fn marked(
     Ok((tokens, is_target))
 }
 
-/// The turns by the roles that a template knows: to most who wrote the system message is nobody else.
+/// The turns by the roles that a template knows: for most of them a developer speaks as the system.
 fn known<'t>(template: &Template, turns: &'t [Turn]) -> Cow<'t, [Turn]> {
     const DEVELOPER: &str = "developer";
     if template.knows(DEVELOPER) || turns.iter().all(|turn| turn.role != DEVELOPER) {

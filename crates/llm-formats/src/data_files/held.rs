@@ -57,6 +57,17 @@ impl Held {
         Ok(sample)
     }
 
+    /// The last of them.
+    pub(super) fn ending(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
+        match self {
+            Held::Memory(bytes) => Ok(bytes[bytes.len().saturating_sub(most)..].to_vec()),
+            Held::Disk { skipped, len } => {
+                let before = len.saturating_sub(most as u64);
+                Held::Disk { skipped: skipped + before, len: len - before }.beginning(path, most)
+            }
+        }
+    }
+
     /// All of them, in memory.
     pub(super) fn in_memory(self, path: &Path, room: u64) -> Result<Vec<u8>> {
         let needed = self.len();

@@ -9,6 +9,7 @@ use crate::error::{FormatError, Result};
 use crate::first_look::Look;
 use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
+use flate2::read::MultiGzDecoder;
 use llm_core::base::{bytes, memory, with_causes};
 use llm_core::recipe::DataForm;
 use llm_core::tokenizer::END_OF_TEXT;
@@ -39,6 +40,10 @@ impl Looked {
     /// are trained on as they are, which in another encoding are other characters, or none.
     fn text(path: &Path, name: &Path, sample: &[u8], held: Held, reading: &Reading) -> Looked {
         if are_chats(name, sample, reading.said) {
+            // What begins as no JSON is refused by its beginning, which may have no end.
+            let start = sample.trim_ascii_start().first();
+            let is_json = start.is_none_or(|first| matches!(first, b'{' | b'['));
+            let held = if is_json { held } else { Held::Memory(sample.to_vec()) };
             return Looked::plain(path, DataForm::Chats, held);
         }
         // The beginning may end within a character.
@@ -66,7 +71,7 @@ pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Opt
     let path = &found.path;
     let room = memory::available().saturating_sub(held);
     let whole = match is_stdin(path) {
-        true => Held::Memory(all_of(path, io::stdin().lock(), room)?),
+        true => Held::Memory(stream(path, io::stdin().lock(), reading, room)?),
         false => Held::Disk { skipped: 0, len: regular_length(path)? },
     };
     look_at(found, reading, whole, room)
@@ -185,28 +190,40 @@ fn unwrap(
             Ok(text(&sample, Held::Memory(bytes)).out_of(Wrapping::Converted))
         }
         Kind::Gzip => {
+            let sample = beginning(MultiGzDecoder::new(whole.reader(path)?));
+            let inner = Kind::of(&sample);
+            if matches!(inner, Kind::Foreign(_) | Kind::Binary { .. }) {
+                return unwrap(path, reading, inner, &sample, Held::Memory(sample.clone()), room);
+            }
             let unpacked = gunzip(whole.reader(path)?, room).map_err(|e| {
                 FormatError::content(message!("{}: gzip: {}", name, with_causes(&e)))
             })?;
             let needed = room.saturating_add(1);
             let bytes = unpacked.ok_or(Error::Memory { needed, available: room })?;
-            let sample = &bytes[..bytes.len().min(SAMPLE)].to_vec();
-            let inner = Kind::of(sample);
             if inner == Kind::Gzip {
                 let why = message!("{} is packed twice; unpack it once", name);
                 return Err(FormatError::Content(why));
             }
             let room = room.saturating_sub(bytes.len() as u64);
-            let looked = unwrap(path, reading, inner, sample, Held::Memory(bytes), room)?;
+            let looked = unwrap(path, reading, inner, &sample, Held::Memory(bytes), room)?;
             Ok(looked.out_of(Wrapping::Unpacked))
         }
-        Kind::Foreign(look) => Err(reading.refusal(
-            message!("{} is no text: {}", name, look.message()),
-            message!(
-                "give the text in it, token numbers as 16-bit numbers and nothing else \
-                 ({data_as} u16), or insist with {data_as} bytes"
-            ),
-        )),
+        Kind::Foreign(look) => {
+            let look = match look {
+                Look::Zip => Look::of_zip(&whole.ending(path, SAMPLE)?),
+                look => look,
+            };
+            let advice = match look.converter() {
+                Some(converter) => {
+                    message!("{} makes text of it; {data_as} bytes learns it as it is", converter)
+                }
+                None => message!(
+                    "give the text in it, token numbers as 16-bit numbers and nothing else \
+                     ({data_as} u16), or insist with {data_as} bytes"
+                ),
+            };
+            Err(reading.refusal(message!("{} is no text: {}", name, look.message()), advice))
+        }
         Kind::Binary { controls } => Err(reading.refusal(
             message!(
                 "{} is no text: {:.0} % of its first bytes are control characters",
@@ -219,6 +236,24 @@ fn unwrap(
             ),
         )),
     }
+}
+
+/// A stream: no more of it than its beginning where that is refused.
+fn stream(path: &Path, mut stream: impl Read, reading: &Reading, room: u64) -> Result<Vec<u8>> {
+    let sample = beginning(&mut stream);
+    let is_text = !matches!(Kind::of(&sample), Kind::Foreign(_) | Kind::Binary { .. });
+    let forced = matches!(reading.said, Some(DataForm::Bytes | DataForm::U16)) || reading.numbers;
+    match is_text || forced {
+        true => all_of(path, sample.chain(stream), room),
+        false => Ok(sample),
+    }
+}
+
+/// What comes first, as far as it can be read: what is wrong with the rest is said when that is.
+fn beginning(stream: impl Read) -> Vec<u8> {
+    let mut sample = Vec::new();
+    let _ = stream.take(SAMPLE as u64).read_to_end(&mut sample);
+    sample
 }
 
 /// A stream up to its end, which it may not have.

@@ -160,6 +160,12 @@ impl Files {
             files.iter().try_for_each(check_pairs)?;
         }
         let chats = form == DataForm::Chats;
+        // What is said in them is taken out, beside them.
+        let (needed, available) =
+            (lengths.iter().sum::<u64>().saturating_mul(2), memory::available());
+        if chats && needed > available {
+            return Err(Error::Memory { needed, available }.into());
+        }
         let text = text_of(files, (reading.in_parts || numbers) && !chats)?;
         let texts = Texts::new(text, lengths, end_of_text, numbers)?;
         let chats = if chats { Some(conversations(&texts, &names, reading)?) } else { None };

@@ -86,7 +86,7 @@ fn bad_lines_are_named_by_file_and_number() {
         (role("assistant", " ").to_string(), "line 4: the answer in message 2 is empty"),
         (
             r#"{"question": "a"}"#.to_string(),
-            "line 4: it has none of messages, prompt and completion, text",
+            "line 4: it has none of messages, conversations, prompt and completion",
         ),
         (role("user", "b").to_string(), "line 4: it has no answer to learn"),
     ] {
@@ -104,7 +104,116 @@ fn bad_lines_are_named_by_file_and_number() {
         sandbox.refuses(flags, 2, &[why]);
     }
     let mixed = ["--data", "good.jsonl", "text.txt"];
-    sandbox.refuses(&mixed, 65, &["holds conversations", "text"]);
+    sandbox.refuses(&mixed, 65, &["holds conversations", "text", "--data-as text"]);
+}
+
+/// As [`chats`], one object for all.
+fn listed(n: usize) -> String {
+    format!("[{}]", chats(n).trim().replace('\n', ",\n"))
+}
+
+/// Names say nothing: what is in a file does, in all encodings of a text, and of standard input.
+#[test]
+fn conversations_are_known_by_what_is_in_a_file() {
+    let sandbox = sandbox();
+    let lines = chats(20);
+    let spoken = lines.replace("messages", "conversations").replace("\"role\"", "\"from\"");
+    let spoken = spoken.replace("\"content\"", "\"value\"").replace("\"user\"", "\"human\"");
+    let alone = lines.replace("{\"messages\":", "").replace("]}\n", "]\n");
+    let alpaca: String = (0..20)
+        .map(|i| format!("{{\"instruction\": \"{i}?\", \"input\": \"\", \"output\": \"{i}\"}}\n"))
+        .collect();
+    let wide: Vec<u8> = lines.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let pretty = listed(20).replace("{\"role", "\n  {\n   \"role");
+    let run = ["--steps", "1", "--gen", "0", "--seq", "96", "--no-save"];
+    for (name, bytes) in [
+        ("lines.json", lines.as_bytes()),
+        ("lines", &[b"\xEF\xBB\xBF", lines.as_bytes()].concat()),
+        ("list.json", listed(20).as_bytes()),
+        ("list.jsonl", pretty.as_bytes()),
+        ("spoken.txt", spoken.as_bytes()),
+        ("alone.jsonl", alone.as_bytes()),
+        ("alpaca.json", alpaca.as_bytes()),
+        ("wide.jsonl", &[&[0xFE, 0xFF], &wide[..]].concat()),
+        ("wide.txt", &wide),
+    ] {
+        sandbox.write(name, bytes);
+        let said = sandbox.ok(&[&TINY[2..], &["--data", name], &run[..]].concat());
+        assert!(said.stderr.contains("20 conversations"), "{name}: {said}");
+    }
+    let from_stream = [&TINY[2..], &["--data", "-"], &run[..]].concat();
+    let said = sandbox.run_with_input(&from_stream, listed(20).as_bytes());
+    said.says(&["20 conversations"]);
+    let letters = [&TINY[2..], &["--data", "list.json", "--data-as", "text"], &run[..]].concat();
+    sandbox.ok(&letters).says(&["--data-as chats reads the conversations in it"]);
+}
+
+#[test]
+fn what_is_passed_over_of_conversations_is_said() {
+    let sandbox = sandbox();
+    let run = ["--data", "a.jsonl", "--steps", "1", "--gen", "0", "--seq", "160", "--no-save"];
+    let run = [&TINY[2..], &run[..]].concat();
+    let written = |change: &dyn Fn(&str) -> String| {
+        sandbox.write("a.jsonl", change(&chats(20)).as_bytes());
+    };
+    written(&|all| all.replace("{\"messages\"", "{\"id\": [1], \"messages\""));
+    sandbox.ok(&run).says(&["keys passed over: id (20)"]);
+    written(&|all| {
+        all.replace("\"role\":\"assistant\"", "\"role\":\"assistant\",\"thinking\":\"hm\"")
+    });
+    sandbox.ok(&run).says(&["thoughts left out", "thinking (20)"]);
+    let weight = "\"role\":\"assistant\",\"weight\":0";
+    written(&|all| all.replacen("\"role\":\"assistant\"", weight, 3));
+    sandbox.ok(&run).says(&["3 of the answers read and not learned"]);
+    written(&|all| all.replace("\"messages\"", "\"images\": [\"a.png\"], \"messages\""));
+    sandbox.refuses(&run, 65, &["line 1: it has images (a list), which cannot be learned here"]);
+    written(&|_| chats(4).repeat(5));
+    sandbox.ok(&run).says(&["100 % of that in the rest as well"]);
+    written(&|_| chats(1));
+    sandbox.ok(&run).says(&["one conversation, none of it is unseen"]);
+    // The same conversations in another shape are learned too.
+    written(&|_| chats(20));
+    sandbox.write("val.json", listed(20).as_bytes());
+    let judged = [&run[..], &["--val", "val.json"]].concat();
+    sandbox.refuses(&judged, 65, &["100 % of its conversations are learned too"]);
+}
+
+/// What helps a file that holds something else is a line that works on this very file.
+#[test]
+fn what_helps_is_said_of_the_very_file() {
+    let sandbox = sandbox();
+    let run = ["--steps", "1", "--no-save"];
+    let telegram =
+        r#"{"name": "A", "messages": [{"id": 1, "from": "A", "from_id": "u1", "text": "a"}]}"#;
+    let preferred = r#"{"prompt": "a", "chosen": "b", "rejected": "c"}"#;
+    for (name, text, helps) in [
+        (
+            "a.jsonl",
+            r#"{"question": "a", "answer": "b"}"#,
+            "jq -c '{prompt: .question, completion: .answer}'",
+        ),
+        ("b.jsonl", r#"{"id": "a", "body": "longer"}"#, "jq -r .body takes the texts out"),
+        ("c.jsonl", telegram, "the verb import chats"),
+        ("d.jsonl", preferred, "jq -c '{prompt: .prompt, completion: .chosen}'"),
+        ("e.jsonl", "no JSON", "learn the file as text with --data-as text"),
+        ("f.json", "[{\"messages\": [1]}]", "mend the line"),
+    ] {
+        sandbox.write(name, text.as_bytes());
+        let data = ["--data", name, "--data-as", "chats"];
+        let said = sandbox.refuses(&[&data[..], &run[..]].concat(), 65, &[helps]);
+        assert!(helps.contains("as text") || !said.stderr.contains("--data-as text"), "{said}");
+    }
+    for (name, text, helps) in [
+        ("result.json", format!("{telegram}\n"), "the verb import chats makes conversations"),
+        ("list.json", "[{\"url\": \"a\", \"body\": \"longer\"}]\n".repeat(1), "jq -r '.[].body'"),
+        ("chat.txt", "1.2.26, 9:05 - Ada: Hello\n".repeat(20), "a chat of WhatsApp"),
+        ("mail.txt", "From a@b Thu Jan  1 00:00:00 1970\nDate: now\n\nHi\n".repeat(9), "mailbox"),
+        ("page.html", "<!doctype html>\n<p>Hello</p>\n".repeat(9), "pandoc -f html -t plain"),
+    ] {
+        sandbox.write(name, text.as_bytes());
+        let data = ["--data", name, "--seq", "8", "--batch", "1", "--gen", "0"];
+        sandbox.ok(&[&data[..], &run[..]].concat()).says(&[helps]);
+    }
 }
 
 #[test]

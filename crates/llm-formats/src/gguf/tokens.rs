@@ -57,6 +57,9 @@ pub(super) struct Tokens {
     kept: Kept,
 }
 
+/// Key that only files of ours have: the token that ends a text, where programs are told of turns.
+const END_OF_TEXT_ID: &str = "tiny-gpt.end_of_text_id";
+
 /// Key of the way in which a model is talked to.
 pub(super) const TEMPLATE: &str = "chat_template";
 
@@ -167,12 +170,15 @@ impl Tokens {
     }
 
     /// As entries of a file's metadata, in their order. A file without a token that ends a text would
-    /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`].
+    /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`]. One that learned turns
+    /// ends where an answer does, as there are programs that know one end alone.
     pub(super) fn entries(self) -> Vec<(String, MetaValue)> {
-        let end = self.end();
-        let Tokens { pre, names, kinds, merges, end_of_turn, kept, end: _ } = self;
+        let end_of_text = self.end();
+        let end = self.end_of_turn.unwrap_or(end_of_text);
+        let Tokens { pre, names, kinds, merges, end_of_turn, kept, end: own_end } = self;
         let begin = kept.bos.and_then(|bos| names.iter().position(|name| *name == bos));
-        let [begin, end] = [begin.map_or(end, |id| id as TokenId), end].map(MetaValue::u32);
+        let begin = begin.map_or(end_of_text, |id| id as TokenId);
+        let [begin, end] = [begin, end].map(MetaValue::u32);
         let key = |name: &str| format!("tokenizer.ggml.{name}");
         let mut entries = vec![
             (key("model"), MetaValue::text("gpt2")),
@@ -184,8 +190,9 @@ impl Tokens {
             (key("eos_token_id"), end),
             (key("add_bos_token"), MetaValue::Bool(false)),
         ];
-        let end_of_turn = end_of_turn.map(MetaValue::u32);
-        entries.extend(end_of_turn.map(|id| (key("eot_token_id"), id)));
+        entries.extend(end_of_turn.map(|id| (key("eot_token_id"), MetaValue::u32(id))));
+        let own_end = own_end.filter(|id| end_of_turn.is_some_and(|turn| turn != *id));
+        entries.extend(own_end.map(|id| (END_OF_TEXT_ID.into(), MetaValue::u32(id))));
         let template = kept.chat_template.map(MetaValue::Text);
         entries.extend(template.map(|text| (format!("tokenizer.{TEMPLATE}"), text)));
         entries
@@ -267,7 +274,8 @@ impl Tokens {
             }
         };
         let token = |name: &str| TokenId::try_from(key(name)?.whole()?).ok();
-        let end = token("eos_token_id");
+        let own_end = || TokenId::try_from(metadata.get(END_OF_TEXT_ID)?.whole()?).ok();
+        let end = own_end().or_else(|| token("eos_token_id"));
         let control = |id: TokenId| {
             let at = id as usize;
             names.get(at).filter(|_| kinds.get(at) == Some(&kind::CONTROL)).cloned()

@@ -261,6 +261,9 @@ fn talks(sandbox: &Sandbox, model: &str, ends: &serde_json::Value) {
     sandbox
         .ok(&["import", "gguf", "m.gguf", "--save", "from-gguf"])
         .says(&["chat --load from-gguf"]);
+    sandbox.ok(&["export", "hf", "--load", "from-gguf", "again"]);
+    assert_eq!(read("again/generation_config.json")["eos_token_id"], *ends);
+    std::fs::remove_dir_all(sandbox.path("again")).unwrap();
     let asked = ask(model);
     assert_eq!((ask("from-hf"), ask("from-gguf")), (asked.clone(), asked));
     std::fs::remove_dir_all(sandbox.path("hf")).unwrap();

@@ -241,10 +241,21 @@ impl Exports {
     /// What writing says.
     pub fn write(&self, mut out: &mut dyn Write) -> io::Result<()> {
         #[derive(Serialize)]
-        struct Written<'t> {
-            messages: &'t [Turn],
+        struct WrittenTurn<'t> {
+            #[serde(flatten)]
+            turn: &'t Turn,
+            /// 0 of an answer that is read and not learned.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            weight: Option<u8>,
         }
-        for messages in &self.conversations {
+        #[derive(Serialize)]
+        struct Written<'t> {
+            messages: Vec<WrittenTurn<'t>>,
+        }
+        for turns in &self.conversations {
+            let weight = |turn: &Turn| (!turn.learned).then_some(0);
+            let messages =
+                turns.iter().map(|turn| WrittenTurn { turn, weight: weight(turn) }).collect();
             serde_json::to_writer(&mut out, &Written { messages })?;
             out.write_all(b"\n")?;
         }

@@ -79,6 +79,18 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(said, "a file: it is no UTF-8");
 }
 
+/// What is read and not learned stays so, and whatever else a template may ask for stays too.
+#[test]
+fn an_answer_that_is_not_learned_is_written_as_one() {
+    let line = r#"{"messages":[{"role":"user","content":"a","name":"Ada"},{"role":"assistant","content":"b","weight":0}]}"#;
+    let (mut written, mut again) = (Vec::new(), Vec::new());
+    read(line).unwrap().write(&mut written).unwrap();
+    read(std::str::from_utf8(&written).unwrap()).unwrap().write(&mut again).unwrap();
+    assert_eq!(written, again);
+    let text = String::from_utf8(written).unwrap();
+    assert!(text.contains("\"weight\":0") && text.contains("\"name\":\"Ada\""), "{text}");
+}
+
 #[test]
 fn depth_and_length_are_bounded() {
     for open in

@@ -209,7 +209,11 @@ class Export:
             text = []
             model.prompt_model(prompt, "%1", lambda _, piece: text.append(piece) or True, n_predict=LONGEST, top_k=1, temp=0.0,
                                repeat_penalty=1.0, reset_context=True, special=True)
-            self.same("llama.cpp", question, ours, "".join(text))
+            try:
+                self.same("llama.cpp", question, ours, "".join(text))
+            except Fault as why:
+                named = {name: tokens[of] for name in ("eos", "eot") if (of := field(f"tokenizer.ggml.{name}_token_id")) is not None}
+                raise Fault(f"{why}; the file's ends are {named}, and gpt4all looks at eos alone") from None
         model.close()
         return f"gpt4all {importlib.metadata.version('gpt4all')} writes the same three texts"
 

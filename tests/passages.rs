@@ -60,7 +60,10 @@ fn micro_batches_of_unlike_length_are_the_bigger_batch() {
         for &accum in accums {
             let parts = trainer(rows / accum as usize, accum);
             let (of_parts, got) = step(&parts, 1);
-            assert!((of_parts - loss).abs() < 1e-6 * loss, "{rows}/{accum}: {of_parts}, not {loss}");
+            assert!(
+                (of_parts - loss).abs() < 1e-6 * loss,
+                "{rows}/{accum}: {of_parts}, not {loss}"
+            );
             for ((name, p), (_, q)) in whole.model.parameters().zip(parts.model.parameters()) {
                 let (wanted, got) = (wanted.get(p).unwrap(), got.get(q).unwrap());
                 let norm = |x: &mut dyn Iterator<Item = f32>| x.map(|x| x * x).sum::<f32>().sqrt();

@@ -91,7 +91,8 @@ impl Trainer {
         let Range { start, end } = micro_batches(work.rank(), work.size(), all)?;
         let batches = (start as u32..end as u32).map(|micro| recipe.batch(data, step, micro));
         let update = Update { step, lr: recipe.schedule.at(step), clip: recipe.clip };
-        let report = within(recipe.matmul, || train_step(model, optimizer, batches, update, work, hooks))?;
+        let report =
+            within(recipe.matmul, || train_step(model, optimizer, batches, update, work, hooks))?;
         self.step = report.step;
         Ok(report)
     }

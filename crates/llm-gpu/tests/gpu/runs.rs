@@ -219,7 +219,10 @@ fn passages_of_unlike_length() {
         let wanted = here.step(&data).unwrap();
         let report = there.step_with(&data, &mut work, &mut ()).unwrap();
         assert!((report.loss - wanted.loss).abs() < 1e-5, "step {step}: {report:?}, {wanted:?}");
-        assert!((report.grad_norm / wanted.grad_norm - 1.0).abs() < 1e-5, "step {step}: {report:?}");
+        assert!(
+            (report.grad_norm / wanted.grad_norm - 1.0).abs() < 1e-5,
+            "step {step}: {report:?}"
+        );
         assert_eq!(report.tokens, wanted.tokens);
     }
 }

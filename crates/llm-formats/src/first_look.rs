@@ -150,7 +150,7 @@ impl Look {
     /// What makes text of it.
     pub fn converter(self) -> Option<&'static str> {
         Some(match self {
-            Look::Pdf => "pdftotext -nopgbrk FILE text.txt",
+            Look::Pdf => "pdftotext -nopgbrk FILE - > text.txt",
             Look::Rtf | Look::Word | Look::Epub | Look::OpenDocument => {
                 "pandoc -t plain FILE -o text.txt"
             }

@@ -28,7 +28,7 @@ pub(super) const ROUNDED: &[Word<Precision>] =
 pub(super) const FORMS: &[Word<DataForm>] = &[
     ("text", DataForm::Text, "Text; anything else is refused zh: 文本；不是文本就拒绝"),
     ("bytes", DataForm::Bytes, "Any bytes, learnt as if they were text zh: 任意字节，当作文本来学"),
-    ("chats", DataForm::Chats, "Conversations, a line of JSON each: messages, prompt and completion, or text zh: 对话，每行一个 JSON：messages、prompt 和 completion，或 text"),
+    ("chats", DataForm::Chats, "Conversations in JSON, lines or a list: messages, prompt and completion, text and others zh: JSON 写的对话，一行行或一个列表：messages、prompt 和 completion、text 等"),
     ("u16", DataForm::U16, "Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin zh: 16 位的词元编号，小端序，与 nanoGPT 的 train.bin 相同"),
 ];
 

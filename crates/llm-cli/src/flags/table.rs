@@ -41,7 +41,7 @@ pub const GROUPS: [Group; 7] = [
     Group { heading: "Training", flags: &[
         row("batch", "B", U64, "Windows per step zh: 每步的窗口数").or(&["batch-size"]),
         row("accum", "N", U32, "Micro-batches of B windows per step, for batches that do not fit into memory [default: 1] zh: 每步几个微批，每个 B 个窗口；用于内存放不下的批 [默认：1]").or(&["grad-accum", "gradient-accumulation-steps"]).rare(),
-        row("loss-on", "WHAT", Word(|| vec![("answers", "The answers, each with what ends it zh: 回答，连同它的结束标记"), ("all", "All tokens zh: 全部词元")]), "What is learned of conversations (.jsonl) [default: answers] zh: 对话（.jsonl）里学哪些词元 [默认：answers]"),
+        row("loss-on", "WHAT", Word(|| vec![("answers", "The answers, each with what ends it zh: 回答，连同它的结束标记"), ("all", "All tokens zh: 全部词元")]), "What is learned of conversations [default: answers] zh: 对话里学哪些词元 [默认：answers]"),
         row("dropout", "P", F32, "Probability that a number inside the model is dropped in training [default: 0] zh: 训练时模型内部的一个数被丢弃的概率 [默认：0]"),
         row("lr", "X", F32, "Peak learning rate zh: 学习率的峰值").or(&["learning-rate"]),
         row("schedule", "KIND", Word(|| vec![("constant", "Always the peak zh: 始终是峰值"), ("cosine", "Half a cosine down zh: 沿半个余弦下降"), ("linear", "A line down zh: 沿直线下降"), ("wsd", "Warm-up, stable, decay in the last fifth after the warm-up zh: 预热、平稳，预热后剩下步数的最后五分之一下降")]), "The rate's course after the warm-up [default: linear] zh: 预热之后学习率的走法 [默认：linear]"),

@@ -50,7 +50,7 @@ impl Part {
     pub fn is_nothing(&self) -> bool {
         match self {
             Part::Scalar(Value::Null) => true,
-            Part::Scalar(Value::String(text)) => text.is_empty(),
+            Part::Scalar(Value::String(text)) => matches!(text.trim(), "" | "[]" | "{}"),
             Part::Scalar(_) => false,
             Part::List(list) => list.is_empty(),
             Part::Object(fields) => fields.all.is_empty() && fields.passed.is_empty(),

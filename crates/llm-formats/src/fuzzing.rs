@@ -1,10 +1,15 @@
-//! The doors of the fuzz targets `safetensors_in`, `gguf_in` and `meta_in`: weights from memory, under our
-//! names, under Hugging Face's and under llama.cpp's, and nanoGPT's table of characters. Compiled for them and for tests.
+//! The doors of the fuzz targets `safetensors_in`, `gguf_in`, `meta_in` and `chat_template`: weights from memory,
+//! under our names, under Hugging Face's and under llama.cpp's, nanoGPT's table of characters, and
+//! conversations with their template. Compiled for them and for tests.
 
 use crate::error::FormatError;
 use crate::imported::{FromSpec, Imported};
 use crate::safetensors::{Data, Named, write};
 use crate::{gguf, hugging_face, nano_gpt, own_names, tokenizers};
+#[cfg(feature = "bpe")]
+use llm_core::base::Message;
+#[cfg(feature = "bpe")]
+use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,6 +48,63 @@ pub fn read_meta(file: &[u8]) {
     match nano_gpt::characters(file) {
         Ok(tokenizer) => assert!(tokenizer.vocab_size() > 0),
         Err(e) => assert!(!e.to_string().contains(char::is_control), "{e:?}"),
+    }
+}
+
+/// Reads the bytes as a chat template and, after a 0, lines of conversations that it writes down.
+///
+/// # Panics
+/// When a refusal is not one clean line, or an answer does not lie in what is written.
+#[cfg(feature = "bpe")]
+pub fn read_chat(input: &[u8]) {
+    use crate::chat::{Conversations, Line, Template, end_of_answer, remarks, written_down};
+    let (source, lines) = input.split_at(input.iter().position(|&b| b == 0).unwrap_or(input.len()));
+    let lines = lines.get(1..).unwrap_or_default();
+    let clean = |why: Message| assert!(!why.to_string().contains(char::is_control), "{why:?}");
+    if let Err(why) = Conversations::parse([(message!("lines"), lines)]) {
+        clean(why);
+    }
+    let source = String::from_utf8_lossy(source).into_owned();
+    let template = match Template::new(source, "<s>".into(), "</s>".into(), true) {
+        Ok(template) => template,
+        Err(why) => return clean(why),
+    };
+    remarks(&template).chain(end_of_answer(&template).err()).for_each(clean);
+    for line in String::from_utf8_lossy(lines).lines() {
+        let Ok(Line::Turns(turns)) = Line::parse(line) else { continue };
+        match written_down(&template, &turns) {
+            Ok(written) => {
+                assert!(
+                    written.answers.iter().all(|answer| written.text.get(answer.clone()).is_some())
+                );
+            }
+            Err(why) => clean(why),
+        }
+    }
+}
+
+/// Templates with conversations to begin with.
+pub fn chat_seeds() -> Vec<Vec<u8>> {
+    let line = r#"{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}"#;
+    let seeds = [
+        "{% for m in messages %}{{ '<|' + m.role + '|>' + m['content'] | trim + eos_token }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}",
+        "{%- set ns = namespace(x=[]) -%}{% for m in messages[1:] if m.role != 'user' %}{% set ns.x = ns.x + [m.content.split('</t>')[-1]] %}{% endfor %}{{ ns.x | join('\n') }}",
+        "{% macro f(a, b=1) %}{{ a ~ b }}{% endmacro %}{{ f(messages | length) }}{% if tools is iterable %}{{ tools | tojson }}{% else %}{{ strftime_now('%d') }}{% endif %}",
+        "{% set x = {'a': [1, (2, 3)]} %}{% raw %}{{ }}{% endraw %}{# c #}{{ '{:>9}'.format(x.a[0]) }}{{ x | items | list }}{{ raise_exception('no') if not x }}",
+    ];
+    seeds.map(|source| [source.as_bytes(), b"\0", line.as_bytes()].concat()).into()
+}
+
+#[cfg(feature = "bpe")]
+#[test]
+fn the_door_of_chats_takes_its_seeds_and_nonsense() {
+    for seed in chat_seeds() {
+        for i in 0..seed.len() {
+            let mut other = seed.clone();
+            other[i] ^= 1 << (i % 7);
+            read_chat(&other);
+        }
+        read_chat(&seed);
     }
 }
 

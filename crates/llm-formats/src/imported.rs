@@ -125,6 +125,8 @@ pub enum Note {
     },
     /// It says how a conversation is written as a text, which has no place here.
     ChatTemplate,
+    /// Two files have a chat template, and not the same one.
+    TwoTemplates,
     /// It ends a text with a token that does not end one here.
     OtherEnd {
         /// Its number.
@@ -168,6 +170,9 @@ impl Note {
                 kind
             ),
             Note::ChatTemplate => message!("its chat template is not kept"),
+            Note::TwoTemplates => message!(
+                "chat_template.jinja is taken, not the other chat template in tokenizer_config.json"
+            ),
             Note::OtherEnd { token } => message!(
                 "it ends a text with token {}, which is a token like any other here",
                 token

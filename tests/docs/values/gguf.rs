@@ -33,7 +33,7 @@ pub fn add(values: &mut Values) {
 
 /// The numbers of the Modelfile in docs/ollama.md, which is the one that is written.
 fn of_ollama() -> Vec<f64> {
-    let written = modelfile("book.gguf", 64, false, false);
+    let (written, _) = modelfile("book.gguf", 64, None, false);
     for page in
         [include_str!("../../../docs/ollama.md"), include_str!("../../../docs/ollama.zh-CN.md")]
     {

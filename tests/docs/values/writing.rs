@@ -4,6 +4,8 @@ use super::{Values, list};
 use llm_core::generate::{Sampling, window_start};
 
 pub fn add(values: &mut Values) {
+    let fitted = [1, 1 << 20].map(|longest| llm_run::plan::fitted(&[longest]) as f64);
+    values.insert("chats.window", fitted.to_vec());
     values.insert("chats.silence", vec![llm_formats::chat::exported::SILENCE as f64 / 60.0]);
     let logits = [0.0f32, 2.0, 1.0, 2.0];
     let plain = Sampling::default();

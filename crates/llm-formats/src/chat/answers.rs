@@ -143,10 +143,11 @@ impl Written<'_> {
         for i in self.answers() {
             let before = i.checked_sub(1);
             let from = before.map_or(0, |before| ends[before]);
-            let role = |turn: Option<&Turn>| turn.map(|turn| turn.role.clone());
-            let next = role(self.turns.get(i + 1));
+            let role = |turn: Option<usize>| self.turns.get(turn?).map(|turn| turn.role.as_str());
+            let said = self.turns[i].content.as_str();
+            let space = &said[said.trim_end().len()..];
             // The first turns may have something before them.
-            let like = (i.min(3), role(before.map(|before| &self.turns[before])), next);
+            let like = (i.min(3), role(before), space, role(Some(i + 1)));
             let all = known.entry(like).or_default();
             let found = all.iter().find(|(head, tail)| {
                 self.text[from..].starts_with(head) && self.text[ends[i]..].starts_with(tail)
@@ -223,10 +224,12 @@ impl Written<'_> {
                     return Err(apart());
                 }
                 // What is said may begin as that does.
-                let rest = &text[turns_before.len()..];
-                let said = rest.find(content).or_else(|| rest.find(content.trim()));
-                let said = said.map(|said| turns_before.len() + said);
-                let said = said.or_else(|| self.left(i).map(|left| left.start));
+                let found = || {
+                    let rest = &text[turns_before.len()..];
+                    let said = rest.find(content).or_else(|| rest.find(content.trim()));
+                    said.map(|said| turns_before.len() + said)
+                };
+                let said = self.left(i).map(|left| left.start).or_else(found);
                 common.min(said.ok_or_else(apart)?)
             }
         };
@@ -318,6 +321,9 @@ mod tests {
         assert_eq!(answers(&begun, &conversation()), ["hat\n", "log\n"]);
         let marked = [Turn::new("user", "a"), Turn::new("assistant", "<b>")];
         assert_eq!(answers(&begun, &marked), ["<b>\n"]);
+        // What is said also stands in the mark before it.
+        let letter = [Turn::new("user", "b"), Turn::new("assistant", "a")];
+        assert_eq!(answers(&begun, &letter), ["a\n"]);
         assert_eq!(answers(&ended, &conversation()), ["hat<|end|>", " log <|end|><|endoftext|>"]);
     }
 

@@ -18,8 +18,8 @@ const KEEPING: u64 = 8;
 const BYTES_OF_FUEL: usize = 64;
 
 /// What is said of a value that is refused.
-pub(super) const TOO_DEEP: &str = "lists are nested too deeply in it";
-const NAMESPACE: &str = "a namespace cannot be put into a value here";
+pub(super) const TOO_DEEP: &str = "too deep";
+const NAMESPACE: &str = "namespace inside a value";
 
 /// The day of every conversation: what a run learns must not depend on when it began.
 pub(super) const DAY: &str = "2024-07-26";
@@ -184,7 +184,7 @@ fn formatted(text: &str, arguments: &[Value]) -> Result<u64, Error> {
     let mut longest = NUMBER;
     for argument in arguments {
         if argument.as_object().is_some() {
-            return Err(refused("format is for texts and numbers here"));
+            return Err(refused("format of a list"));
         }
         longest = longest.max(argument.as_str().map_or(0, |text| text.len() as u64));
     }

@@ -53,6 +53,9 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
     if let (Some(end), true) = (end, ends.iter().any(|id| !known.contains(id))) {
         settings.notes.push(Note::FurtherEnds { end });
     }
+    if tokenizer::has_two_templates(folder)? {
+        settings.notes.push(Note::TwoTemplates);
+    }
     let (path, contents) = weights::open_all(folder)?;
     let parameters =
         parameters(&settings, attention.as_ref(), contents).map_err(|e| e.at(&path))?;

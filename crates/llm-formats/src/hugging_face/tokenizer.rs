@@ -251,23 +251,34 @@ fn kept(
     })
 }
 
-/// The template of conversations: a file of its own, which `transformers` takes before a text, or one
-/// of several by its name, in the settings.
+/// Whether the file with a template differs from the one in the settings, which is older.
+pub(super) fn has_two_templates(folder: &Path) -> Result<bool> {
+    let settings = object(folder, SETTINGS)?;
+    let older = template_of(settings.get("chat_template"));
+    Ok(older.is_some() && template(folder, None)?.is_some_and(|own| Some(&*own) != older))
+}
+
+/// The template of conversations: a file of its own, which `transformers` takes before the one in
+/// the settings.
 fn template(folder: &Path, field: Option<&Value>) -> Result<Option<String>> {
     let path = folder.join(TEMPLATE);
-    if path.exists() {
-        let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
-        let text = String::from_utf8(text)
-            .map_err(|_| FormatError::content(message!("it is not UTF-8")).at(&path))?;
-        return Ok(Some(text));
+    if !path.exists() {
+        return Ok(template_of(field).map(str::to_string));
     }
-    Ok(match field {
-        Some(Value::Array(all)) => {
-            let default = all.iter().find(|entry| entry["name"] == "default");
-            default.and_then(|entry| entry["template"].as_str()).map(str::to_string)
+    let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
+    let text = String::from_utf8(text)
+        .map_err(|_| FormatError::content(message!("it is not UTF-8")).at(&path))?;
+    Ok(Some(text))
+}
+
+/// The one in the settings: a text, or one of several by its name.
+fn template_of(field: Option<&Value>) -> Option<&str> {
+    match field? {
+        Value::Array(all) => {
+            all.iter().find(|entry| entry["name"] == "default")?["template"].as_str()
         }
-        field => field.and_then(Value::as_str).map(str::to_string),
-    })
+        field => field.as_str(),
+    }
 }
 
 /// tokenizer.json and its two older parts, the second of them empty.
@@ -392,6 +403,19 @@ mod tests {
         std::fs::write(folder.path().join(TOKENIZER), file.to_string()).unwrap();
         let refused = import(folder.path(), 256, &[]).map(drop).unwrap_err().to_string();
         assert!(refused.contains("no row for '[PAD]'"), "{refused}");
+    }
+
+    #[test]
+    fn the_file_of_a_template_goes_before_the_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = json!({"chat_template": [{"name": "default", "template": "old"}]});
+        let of = || template(folder.path(), settings.get("chat_template")).unwrap().unwrap();
+        std::fs::write(folder.path().join(SETTINGS), settings.to_string()).unwrap();
+        assert_eq!((of().as_str(), has_two_templates(folder.path()).unwrap()), ("old", false));
+        for (text, differs) in [("new", true), ("old", false)] {
+            std::fs::write(folder.path().join(TEMPLATE), text).unwrap();
+            assert_eq!((of().as_str(), has_two_templates(folder.path()).unwrap()), (text, differs));
+        }
     }
 
     #[test]

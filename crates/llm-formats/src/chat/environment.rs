@@ -17,9 +17,10 @@ const KEEPING: u64 = 8;
 /// Bytes of what is written for a unit of fuel.
 const BYTES_OF_FUEL: usize = 64;
 
-/// What is said of a value that is refused.
-pub(super) const TOO_DEEP: &str = "too deep";
-const NAMESPACE: &str = "namespace inside a value";
+/// Why a value is refused: `template` has the sentences.
+pub(super) const TOO_DEEP: &str = "depth";
+pub(super) const NAMESPACE: &str = "namespace";
+pub(super) const FORMAT: &str = "format";
 
 /// The day of every conversation: what a run learns must not depend on when it began.
 pub(super) const DAY: &str = "2024-07-26";
@@ -184,7 +185,7 @@ fn formatted(text: &str, arguments: &[Value]) -> Result<u64, Error> {
     let mut longest = NUMBER;
     for argument in arguments {
         if argument.as_object().is_some() {
-            return Err(refused("format of a list"));
+            return Err(refused(FORMAT));
         }
         longest = longest.max(argument.as_str().map_or(0, |text| text.len() as u64));
     }

@@ -9,7 +9,7 @@
 //! (`environment`), in steps and in time.
 
 pub(super) use super::environment::DAY;
-use super::environment::{TODAY, TOO_DEEP, by, environment};
+use super::environment::{FORMAT, NAMESPACE, TODAY, TOO_DEEP, by, environment};
 use super::line::{ASSISTANT, Turn};
 use super::source::bounded;
 use crate::tokenizers::{kept, usual_template};
@@ -193,6 +193,8 @@ fn beyond(e: &minijinja::Error) -> Option<Message> {
     match (e.kind(), e.detail()) {
         (ErrorKind::OutOfFuel, _) => Some(message!("the chat template does not come to an end")),
         (_, Some(TOO_DEEP)) => Some(message!("the chat template nests lists too deeply")),
+        (_, Some(NAMESPACE)) => Some(message!("the chat template puts a namespace into a value")),
+        (_, Some(FORMAT)) => Some(message!("the chat template has format write down a list")),
         _ => None,
     }
 }
@@ -268,8 +270,14 @@ pub(super) mod tests {
         let tags = |tag: &str, n: usize| tag.repeat(n);
         let macros = "{% macro f(n) %}{{ f([n, n]) }}{% endmacro %}{{ f([1]) }}";
         for (source, why) in [
-            ("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns }}".into(), "namespace inside"),
-            ("{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns }}".into(), "namespace inside"),
+            (
+                "{% set ns = namespace() %}{% set ns.a = ns %}{{ ns }}".into(),
+                "puts a namespace into",
+            ),
+            (
+                "{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns }}".into(),
+                "puts a namespace into",
+            ),
             ("{{ '{:30000000000d}'.format(1) }}".into(), "come to an end"),
             ("{{ '{:.30000000000f}'.format(1.5) }}".into(), "come to an end"),
             ("{{ ('{0}' * 90000).format('a' * 90000) }}".into(), "come to an end"),

@@ -97,6 +97,8 @@ pub enum Dress {
     Table,
     /// The lines end as those of Windows do, in CR LF.
     Windows,
+    /// The lines end as those of old Macs do, in CR alone.
+    OldMac,
 }
 
 impl Dress {
@@ -129,7 +131,9 @@ impl Dress {
         } else {
             None
         };
-        form.into_iter().chain(windows.then_some(Dress::Windows)).collect()
+        let old_mac = !sample.contains(&b'\n') && sample.contains(&b'\r');
+        let ends = windows.then_some(Dress::Windows).or(old_mac.then_some(Dress::OldMac));
+        form.into_iter().chain(ends).collect()
     }
 }
 
@@ -256,6 +260,8 @@ mod tests {
             ("a.txt", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"te", vec![Dress::JsonLines]),
             ("a.txt", "[ {\n\"text\": 1}]", vec![Dress::Json]),
             ("a.csv", "id,text\r\n1,a\r\n", vec![Dress::Table, Dress::Windows]),
+            ("a.txt", "one\rtwo\rthree", vec![Dress::OldMac]),
+            ("a.txt", "50 %\rdone\n", vec![]),
             ("a.txt", "{\n \"cells\": [\n", vec![Dress::Json]),
             ("a.CSV", "id;text\n1;a\n", vec![Dress::Table]),
             ("a.txt", "id,text\n1,a\n", vec![]),

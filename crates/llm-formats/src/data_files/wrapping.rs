@@ -35,6 +35,9 @@ impl Wrapping {
             Wrapping::Dressed(Dress::Table) => {
                 message!("a table, learnt with its separators (csvcut -c text takes a column out)")
             }
+            Wrapping::Dressed(Dress::OldMac) => {
+                message!("line ends of old Macs, learnt as they are (tr '\\r' '\\n' makes them line breaks)")
+            }
             Wrapping::Dressed(Dress::Windows) => message!(
                 "line ends of Windows, learnt as two characters (tr -d '\\r' makes them one)"
             ),

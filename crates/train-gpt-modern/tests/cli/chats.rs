@@ -5,7 +5,7 @@ use serde_json::json;
 use workspace_tests::cli_support::{Sandbox, TINY};
 
 /// `n` questions with their answers, a line each.
-fn chats(n: usize) -> String {
+pub(crate) fn chats(n: usize) -> String {
     let line = |i: usize| {
         let [ask, answer] = [format!("What is {i}?"), format!("A number, {i}.")];
         let turn = |role: &str, content: &str| json!({"role": role, "content": content});
@@ -124,4 +124,17 @@ fn a_conversation_is_held_line_by_line() {
     let failed = sandbox.run_with_input(&talk, "long ".repeat(60).as_bytes());
     assert_eq!(failed.code, Some(65), "{failed}");
     failed.says(&["too many for the model's context of 160"]);
+}
+
+/// A line without an end is refused, whatever it would hold.
+#[test]
+fn a_question_has_a_bound() {
+    let sandbox = learned(&[]);
+    for (bytes, end) in [(1 << 20, ""), (1 << 20, "\n"), (3 << 20, "\nhi\n")] {
+        let input = [vec![0; bytes], end.into()].concat();
+        let asked = sandbox.run_with_input(&["chat", "--load", "m"], &input);
+        let why = if bytes + end.len() > 1 << 20 { "more than 1 MiB" } else { "too many" };
+        assert_eq!(asked.code, Some(65), "{asked}");
+        assert!(asked.stderr.lines().last().unwrap().contains(why), "{asked}");
+    }
 }

@@ -8,6 +8,8 @@ mod chats;
 mod every_verb;
 mod others;
 mod refusals;
+#[cfg(unix)]
+mod signals;
 mod verbs;
 
 use workspace_tests::cli_support::Sandbox;

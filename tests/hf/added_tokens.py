@@ -20,7 +20,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 from transformers import GPT2TokenizerFast, LlamaConfig, PreTrainedTokenizerFast
 
 CONTENTS = ["<think>", "</think>", "<|im_start|>", "<|im_end|>", "<tool_call>", "[PAD]", "<pad>", "<mask>", "cat", "the",
-            "e\u0301", "\u732b", "\U0001f408", "<|a|>", "<|a|><|b|>", "<|b|>", "1", "123", "ing", "'s", "<", "|>"]
+            "e\u0301", "\u00e4", "\u00e9", "\u00c3\u00a4", "\u732b", "\U0001f408", "<|a|>", "<|a|><|b|>", "<|b|>", "1", "123", "ing", "'s", "<", "|>"]
 WITH_SPACE = [" the", "new\n", "\n\n", "a b", "  "]
 
 

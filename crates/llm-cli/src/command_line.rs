@@ -1,6 +1,6 @@
 //! From the words typed to [`Cli`], with errors in one line.
 
-use crate::args::{Cli, TRAIN, Verb, command, in_one_line};
+use crate::args::{Cli, TRAIN, Verb, command, in_its_place, in_one_line};
 use crate::console::columns;
 use crate::error::{Result, RunError};
 use crate::lang::Lang;
@@ -100,6 +100,7 @@ pub(crate) fn parse_with(
         }
         Err(e) => {
             let why = no_language(&words, &e).or_else(|| of_another(program, &e));
+            let why = why.or_else(|| in_its_place(command, &words, &e));
             let why = why.unwrap_or_else(|| in_one_line(&e, &known));
             Parsed::Wrong(message!("error: {}; see {}", why, help))
         }

@@ -14,6 +14,7 @@ use crate::settings::{printable_config, text_of};
 use crate::threads::number_of_threads;
 use clap::Command;
 use llm_core::base::escape::one_line;
+use llm_core::recipe::DataSource;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_run::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
 use llm_run::plan::{Settings, check_options};
@@ -98,7 +99,8 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
         let mut sampling = sampling.clone();
         sampling.prompt.file = None;
         let tokenizer: Arc<dyn Tokenizer> = Arc::new(ByteTokenizer);
-        Request::new(&sampling, &TextDefaults::choose(preset), &tokenizer, 1, None).map(drop)
+        let (usual, learned) = (TextDefaults::choose(preset), DataSource::NONE);
+        Request::new(&sampling, &usual, &tokenizer, 1, &learned).map(drop)
     };
     let args = cli.train;
     match &cli.verb {

@@ -102,8 +102,20 @@ use error::exit;
 use lang::Lang;
 use std::process::ExitCode;
 
-/// Does what the command line says; the whole of a binary.
+/// Does what the command line says; the whole of a binary. On a stack of its own: how much the first
+/// thread has is for the system to say, and may be too little to read the words.
 pub fn run(program: &Program) -> ExitCode {
+    std::thread::scope(|scope| {
+        let work = std::thread::Builder::new().stack_size(threads::STACK_OF_MAIN);
+        match work.spawn_scoped(scope, || done(program)) {
+            Ok(work) => work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(_) => exit(Err(RunError::Threads(1))),
+        }
+    })
+}
+
+/// [`run`], wherever it runs.
+fn done(program: &Program) -> ExitCode {
     let (lang, words) = Lang::taken_from(std::env::args_os());
     lang.choose();
     let words: Vec<_> = words.into_iter().collect();

@@ -92,7 +92,7 @@ impl Watching {
     }
 
     fn share(&self, scored: u64) -> Message {
-        message!("{} of {} unseen tokens", thousands(scored), thousands(self.total))
+        message!("{} of {} tokens", thousands(scored), thousands(self.total))
     }
 
     /// Takes the bar away.

@@ -14,10 +14,11 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens from now on. Where the system refuses, the default behaviour stays; what the
+    /// Listens from now on. The first signal ends the program at once, with that signal's exit code,
+    /// until [`Signals::heed`]. Where the system refuses, the default behaviour stays; what the
     /// parent process had ignored, as `nohup` does, stays ignored.
     pub fn listen() -> Signals {
-        let signals = Signals::default();
+        let signals = Signals { which: Arc::default(), at_once: Arc::new(AtomicBool::new(true)) };
         let Signals { which, at_once } = &signals;
         for signal in all().into_iter().filter(|&signal| !is_ignored(signal)) {
             // In this order: the shutdown is conditional on an earlier signal having armed it.
@@ -39,10 +40,17 @@ impl Signals {
         }
     }
 
-    /// Goes on as if none had come.
-    pub fn forget(&self) {
-        self.which.store(0, Ordering::SeqCst);
-        self.at_once.store(false, Ordering::SeqCst);
+    /// From now on whoever works asks [`Signals::pending`]: the first signal ends nothing by itself.
+    /// To be said where such work begins, after all reading, which asks nobody.
+    pub fn heed(&self) {
+        self.at_once.store(self.pending().is_some(), Ordering::SeqCst);
+    }
+
+    /// Goes on as if no Ctrl-C had come; any other signal stays.
+    pub fn forget_interrupt(&self) {
+        let interrupt = signal_hook::consts::SIGINT as usize;
+        let _ = self.which.compare_exchange(interrupt, 0, Ordering::SeqCst, Ordering::SeqCst);
+        self.heed();
     }
 
     /// `Err(RunError::Signal)` once a signal has come.
@@ -50,8 +58,8 @@ impl Signals {
         self.pending().map_or(Ok(()), |n| Err(RunError::Signal(n)))
     }
 
-    /// Does `f`, which may wait for ever and makes nothing that could be lost: reading standard
-    /// input. The first signal ends the program at once, with that signal's exit code.
+    /// Does `f`, which may take long and makes nothing that could be lost, amid work that heeds
+    /// signals: reading. The first signal ends the program at once, with that signal's exit code.
     ///
     /// # Errors
     /// [`RunError::Signal`] when one came before; what `f` says.
@@ -59,7 +67,7 @@ impl Signals {
         self.at_once.store(true, Ordering::SeqCst);
         self.check()?;
         let done = f();
-        self.at_once.store(false, Ordering::SeqCst);
+        self.heed();
         done
     }
 }
@@ -100,4 +108,23 @@ fn all() -> Vec<i32> {
 fn all() -> Vec<i32> {
     use signal_hook::consts::signal::{SIGBREAK, SIGINT, SIGTERM};
     vec![SIGINT, SIGTERM, SIGBREAK]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of what came amid an answer, Ctrl-C alone is over with it.
+    #[test]
+    fn ctrl_c_alone_is_forgotten() {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        for (signal, left) in [(0, None), (SIGINT, None), (SIGTERM, Some(SIGTERM as u8))] {
+            let signals = Signals::default();
+            signals.which.store(signal as usize, Ordering::SeqCst);
+            signals.at_once.store(signal != 0, Ordering::SeqCst);
+            signals.forget_interrupt();
+            assert_eq!(signals.pending(), left);
+            assert_eq!(signals.at_once.load(Ordering::SeqCst), left.is_some());
+        }
+    }
 }

@@ -8,6 +8,9 @@ use llm_core::message;
 use llm_core::threads::{MAX, STACK};
 use llm_crew_mpi::Launcher;
 
+/// The stack on which words are read and done: what the first thread has on Linux.
+pub(crate) const STACK_OF_MAIN: usize = 8 << 20;
+
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///
 /// # Errors

@@ -104,6 +104,8 @@ pub enum Dress {
     WhatsApp,
     /// The lines end as those of Windows do, in CR LF.
     Windows,
+    /// The lines end as those of old Macs do, in CR alone.
+    OldMac,
 }
 
 impl Dress {
@@ -135,7 +137,9 @@ impl Dress {
         } else {
             None
         };
-        form.into_iter().chain(windows.then_some(Dress::Windows)).collect()
+        let old_mac = !sample.contains(&b'\n') && sample.contains(&b'\r');
+        let ends = windows.then_some(Dress::Windows).or(old_mac.then_some(Dress::OldMac));
+        form.into_iter().chain(ends).collect()
     }
 }
 
@@ -313,6 +317,8 @@ mod tests {
             ("a.html", "<!doctype html>\n<p>", vec![Dress::WebPage]),
             ("mail", "From a@b Thu Jan  1 00:00:00 1970\nDate: now\n\nHi\n", vec![Dress::Mails]),
             ("a.txt", "From here: on\nit is text\n", vec![]),
+            ("a.txt", "one\rtwo\rthree", vec![Dress::OldMac]),
+            ("a.txt", "50 %\rdone\n", vec![]),
             ("a.CSV", "id;text\n1;a\n", vec![Dress::Table]),
             ("a.txt", "id,text\n1,a\n", vec![]),
             ("a.txt", "one\r\ntwo\n", vec![]),

@@ -10,6 +10,7 @@ use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling, Stops, Written};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, TokenId};
+use llm_run::data::Beginning;
 use llm_run::defaults::TextDefaults;
 use llm_run::{Result, RunError};
 use numpy::PyArray1;
@@ -55,10 +56,10 @@ fn write(inner: &Inner, ask: Ask, stop: &Stop) -> Result<Written> {
     let Ask { prompt, n, temperature, seed, sampling, stops } = ask;
     let usual = TextDefaults::choose(None);
     let (model, tokenizer) = (&inner.run.model, &*inner.tokenizer);
-    let opening = || inner.data.as_ref()?.opening.clone();
-    let prompt = prompt
-        .unwrap_or_else(|| Read::Text(opening().unwrap_or_else(|| "\n".into()).into_bytes()))
-        .row(tokenizer)?;
+    let prompt = match prompt {
+        Some(prompt) => prompt.row(tokenizer)?,
+        None => Beginning::of(&inner.run.recipe.data, tokenizer)?.tokens,
+    };
     let sampling = Sampling {
         temperature: temperature.unwrap_or(usual.temperature),
         seed: seed.unwrap_or(inner.run.recipe.seed),
@@ -72,8 +73,9 @@ fn write(inner: &Inner, ask: Ask, stop: &Stop) -> Result<Written> {
 
 #[pymethods]
 impl Trainer {
-    /// Writes on: the text that follows `prompt` (a text or token numbers; without one a line's end, or
-    /// on the built-in stories the beginning of an unseen one), `n` tokens of it, or up to a token that
+    /// Writes on: the text that follows `prompt` (a text or token numbers; without one it begins as the
+    /// texts do that were learned: the token between texts or a line's end, on the built-in stories the
+    /// beginning of an unseen one), `n` tokens of it, or up to a token that
     /// ends texts or `stop`, a text or a list of them.
     ///
     /// `temperature` 0 takes the likeliest token each time; `top_k`, `top_p`, `min_p` keep the likeliest

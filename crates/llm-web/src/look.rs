@@ -8,6 +8,7 @@ use llm_core::generate::{Generator, Sampling, Stops};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId, message};
 use llm_lens::{Column, HeadsReport, attention_maps, measure_heads};
+use llm_run::data::Beginning;
 use llm_run::defaults::TextDefaults;
 use serde_json::{Map, Value, json};
 
@@ -25,9 +26,10 @@ const LOOKED_AT: usize = 16_384;
 /// their ranges, [`Code::Memory`].
 pub fn write(run: &Run, ask: &Write) -> Result<Value> {
     let tokenizer = run.tokenizer.as_ref();
-    let opening = || run.data.as_ref()?.opening.clone();
-    let prompt = ask.prompt.clone().or_else(opening).unwrap_or_else(|| "\n".into());
-    let prompt = tokens_of(tokenizer, &prompt)?;
+    let prompt = match &ask.prompt {
+        Some(prompt) => tokens_of(tokenizer, prompt)?,
+        None => Beginning::of(&run.trainer.recipe.data, tokenizer)?.tokens,
+    };
     let usual = TextDefaults::choose(None);
     let tokens = ask.tokens.unwrap_or(usual.n);
     if tokens > MOST_WRITTEN {

@@ -57,9 +57,8 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> Message {
 }
 
 /// What other programs call our verbs.
-const VERBS_ELSEWHERE: [(&str, &str); 8] = [
+const VERBS_ELSEWHERE: [(&str, &str); 7] = [
     ("sample", "generate"),
-    ("chat", "generate"),
     ("run", "generate"),
     ("finetune", "train"),
     ("fit", "train"),

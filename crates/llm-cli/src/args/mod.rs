@@ -11,6 +11,7 @@ mod data;
 mod duration;
 mod import_export;
 mod inspect;
+mod misplaced;
 mod nano_gpt;
 mod output;
 mod prompt;
@@ -35,6 +36,7 @@ pub use inspect::{
     InspectAttentionArgs, InspectCommand, InspectModelArgs, InspectPruneArgs, InspectVerb,
     MeasuredArgs,
 };
+pub(crate) use misplaced::in_its_place;
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;
 pub use prompt::PromptArgs;

@@ -85,9 +85,9 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
     /// What there is to say about them.
     ///
     /// # Errors
-    /// [`RunError::Usage`] with what to do, for what is not so here.
+    /// [`RunError::Usage`] with what to do, for all that is not so here.
     pub fn notes(&self, models: &Models) -> Result<Vec<Message>> {
-        let mut notes = Vec::new();
+        let (mut notes, mut refused) = (Vec::new(), Vec::new());
         for (name, value) in &self.0 {
             let mut rows = ROWS[SCRIPT].iter().filter(|(of, ..)| of == name);
             let holds = |when: &When| match when {
@@ -97,22 +97,18 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
             let Some((.., answer)) = rows.find(|(_, when, _)| holds(when)) else { continue };
             let typed = format!("--{name} {value}");
             let typed = typed.trim_end();
-            let refused = match answer {
-                Note(why) => {
-                    notes.push(message!("{}: {}", typed, Message::from(*why)));
-                    continue;
-                }
-                Instead(what) => message!("{}: {}", typed, Message::from(*what)),
+            match answer {
+                Note(why) => notes.push(message!("{}: {}", typed, Message::from(*why))),
+                Instead(what) => refused.push(message!("{}: {}", typed, Message::from(*what))),
                 Ours(of_all, further) => {
                     let further =
                         further.iter().filter(|flag| models.offers(&flag.replace('-', "_")));
                     let flags: Vec<_> = of_all.iter().chain(further).copied().collect();
-                    message!("{}: here it is --{}", typed, flags.join(", --"))
+                    refused.push(message!("{}: here it is --{}", typed, flags.join(", --")));
                 }
-            };
-            return Err(RunError::Usage(refused));
+            }
         }
-        Ok(notes)
+        Message::joined("{}; {}", refused).map_or(Ok(notes), |all| Err(RunError::Usage(all)))
     }
 }
 

@@ -13,12 +13,14 @@ use llm_core::message;
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, load};
 use llm_run::talk::{Answer, Talk};
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Read};
 
 /// Most tokens of an answer.
 const ANSWER: usize = 512;
 const TEMPERATURE: f32 = 0.7;
 const TOP_P: f32 = 0.95;
+/// Most bytes of a question, its line's end among them: more than a context holds.
+const MOST_BYTES: u64 = 1 << 20;
 
 /// Loads the model, and answers every line.
 ///
@@ -101,10 +103,10 @@ pub fn chat(program: &Program, args: &ChatArgs) -> Result<()> {
         if !quiet && answer.written.finish == Finish::Length {
             note(message!("the answer was cut after {} tokens", answer.written.choices.len()));
         }
-        match typed {
-            true => signals.forget(),
-            false => signals.check()?,
+        if typed {
+            signals.forget_interrupt();
         }
+        signals.check()?;
         if out.is_closed() {
             break;
         }
@@ -118,8 +120,12 @@ pub fn chat(program: &Program, args: &ChatArgs) -> Result<()> {
 /// The next line of standard input; none at its end.
 fn line() -> Result<Option<String>> {
     let mut bytes = Vec::new();
-    let read = io::stdin().lock().read_until(b'\n', &mut bytes);
+    let read = io::stdin().lock().take(MOST_BYTES + 1).read_until(b'\n', &mut bytes);
     let read = read.map_err(|e| RunError::Input { path: "-".into(), why: e.to_string().into() })?;
+    if read as u64 > MOST_BYTES {
+        let why = "a question of more than 1 MiB; give each a line of its own";
+        return Err(RunError::Data(why.into()));
+    }
     let text = String::from_utf8_lossy(&bytes);
     Ok((read > 0).then(|| text.trim_end_matches(['\n', '\r']).to_string()))
 }

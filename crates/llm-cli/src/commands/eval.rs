@@ -42,7 +42,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     check_about_files(&args.data, args.data_as, None)?;
     one_stdin(&args.data)?;
     let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
-    let input = signals.reading(|| Input::again(&run.recipe.data, &args.data, reading))?;
+    let input = Input::again(&run.recipe.data, &args.data, reading)?;
     if input.is_none() && run.recipe.data == DataSource::NONE {
         return Err(RunError::Usage("eval needs --data: a file to score".into()));
     }
@@ -69,6 +69,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     if let Some(line) = about.filter(|_| !args.output.quiet()) {
         note(line);
     }
+    signals.heed();
     let (quiet, mut beside) = (args.output.quiet(), None);
     if let Some(kind) = args.weights {
         let mut choices = FirstChoices::default();

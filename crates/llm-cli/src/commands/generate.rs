@@ -23,8 +23,7 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let Loaded { mut run, tokenizer, .. } = load(&program.models, &to_load(&args.load)?)?;
     let seed = args.seed.unwrap_or(run.recipe.seed);
     let defaults = TextDefaults::choose(None);
-    let mut request =
-        signals.reading(|| Request::new(&args.sampling, &defaults, &tokenizer, seed, None))?;
+    let mut request = Request::new(&args.sampling, &defaults, &tokenizer, seed, &run.recipe.data)?;
     request.window = run.model.attention().spec().window;
     request.weights = args.weights;
     if let Some(kind) = request.weights {

@@ -105,6 +105,7 @@ fn check_all(folder: &Path) {
     full.write_to(&mut Full, b"nothing more is tried");
     let many = typed(&["--threads", "1024"]).train.output;
     let signals = Signals::listen();
+    signals.heed();
     signal_hook::low_level::raise(signal_hook::consts::SIGTERM).unwrap();
     let panics = Panics::default();
     std::panic::set_hook(panics.hook());

@@ -16,10 +16,12 @@ use llm_core::base::escape::{Printer, Show, safe_text};
 use llm_core::generate::{Generator, Sampling, Stops, Written, allowed};
 use llm_core::kernels::small::SmallKind;
 use llm_core::message;
+use llm_core::recipe::DataSource;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{TinyGPT, TokenId};
 use llm_formats::chat::{ChatFormat, Turn};
 use llm_lens::with_room;
+use llm_run::data::Beginning;
 use llm_run::defaults::TextDefaults;
 use llm_run::log::Sample;
 use std::sync::Arc;
@@ -59,7 +61,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// From the flags; `opening` stands in for a prompt that is not given.
+    /// From the flags; without a prompt it begins as the texts do that were `learned`.
     ///
     /// # Errors
     /// [`RunError::Usage`] naming the flag; [`RunError::Data`] naming a character of the prompt
@@ -69,7 +71,7 @@ impl Request {
         defaults: &TextDefaults,
         tokenizer: &Arc<dyn Tokenizer>,
         seed: u64,
-        opening: Option<&str>,
+        learned: &DataSource,
     ) -> Result<Request> {
         let yes = |flag: Option<bool>| flag.unwrap_or(false);
         let sampling = Sampling {
@@ -97,8 +99,9 @@ impl Request {
             return Err(RunError::Usage("--stop: there is nothing to stop at".into()));
         }
         let each = yes(args.print_next_top_each_step);
+        let beginning = Beginning::of(learned, tokenizer.as_ref())?;
         Ok(Request {
-            prompt: prompt::tokens(&args.prompt, tokenizer.as_ref(), opening)?,
+            prompt: prompt::tokens(&args.prompt, &**tokenizer, beginning)?,
             tokenizer: tokenizer.clone(),
             n: args.n.unwrap_or(defaults.n),
             samples,
@@ -177,6 +180,7 @@ impl Request {
             true => self.prompt.iter().flat_map(|&token| number(token)).collect(),
             false => self.tokenizer.decode(&self.without_ends())?,
         };
+        signals.heed();
         for sample in 0..self.samples {
             generator.restart(sample);
             let written = match json {

@@ -8,7 +8,7 @@ use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
 use llm_formats::files::{small_file, small_stdin};
-use llm_formats::tokenizers::begin_of_text;
+use llm_run::data::Beginning;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -57,39 +57,26 @@ impl PromptArgs {
     }
 }
 
-/// The tokens of the prompt; `opening`, else the end of a text or a line break, stands in for one
-/// that is not given.
+/// The tokens of the prompt; `beginning` stands in for one that is not given.
 ///
 /// # Errors
 /// As [`PromptArgs::tokens`].
 pub(crate) fn tokens(
     prompt: &PromptArgs,
     tokenizer: &dyn Tokenizer,
-    opening: Option<&str>,
+    beginning: Beginning,
 ) -> Result<Vec<TokenId>> {
     let given = prompt.tokens(tokenizer)?;
     if !given.is_empty() {
         return Ok(given);
     }
-    // Where texts end, a new one begins, unless a token of its own begins one. A vocabulary without
-    // line breaks has a first token at least.
-    let begin = begin_of_text(tokenizer)?;
-    let tokens = match (begin, opening) {
-        (Some(begin), None) => vec![begin],
-        (_, text) => tokenizer.encode(text.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]),
-    };
+    let Beginning { tokens, what } = beginning;
     if tokenizer.name() == IdsTokenizer::NAME {
         note("no --prompt-ids: the text begins with token 0");
         return Ok(tokens);
     }
     if let Some(flag) = prompt.flag() {
-        let instead = match (opening, begin == tokenizer.end_of_text(), begin) {
-            (Some(_), ..) => message!("a story's first words"),
-            (None, false, _) => message!("the token that begins one"),
-            (None, true, Some(_)) => message!("the end of the one before"),
-            (None, true, None) => message!("a line break"),
-        };
-        note(message!("{} is empty: the text begins with {}", flag, instead));
+        note(message!("{} is empty: the text begins with {}", flag, what));
     }
     Ok(tokens)
 }

@@ -7,8 +7,12 @@ use crate::kernels::finite::all_finite;
 use crate::message;
 use crate::model::TinyGPT;
 
+/// The largest weight of a usable state. No model has learned a larger one; far below it products of
+/// several weights, which each token and each place in a text has others of, leave f32.
+const LARGEST: f32 = 1e6;
+
 /// Refuses a useless state: a weight or a number of the optimizer that is not finite,
-/// or weights so large that the scores computed from them are not.
+/// or weights so large that the scores computed from them are not, or need not be.
 ///
 /// What saves a run asks this first: a state that says nothing must not replace one that does. It
 /// costs a forward pass over one row of a batch.
@@ -17,6 +21,11 @@ use crate::model::TinyGPT;
 /// [`Error::Unusable`] naming what was found; what the forward pass says.
 pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     check_weights(run.model, run.step)?;
+    for (name, p) in run.model.parameters() {
+        if let Some(&value) = p.data().iter().find(|x| x.abs() > LARGEST) {
+            return Err(Error::Unusable { what: name.into(), value, step: run.step });
+        }
+    }
     for of in &run.optimizer.state().parameters {
         for (slot, kept) in run.optimizer.slots().iter().zip(&of.slots) {
             refuse(run.step, || message!("{} of {}", slot.name, &of.name), kept)?;
@@ -96,6 +105,35 @@ mod tests {
         ill.recipe.schedule.lr = 1e20;
         ill.step(&data()).unwrap();
         assert_eq!(found(&ill), "a score of the next token");
+    }
+
+    /// Whatever the rate, a state that is kept writes from any token.
+    #[test]
+    fn what_is_usable_writes_from_every_token() {
+        use crate::generate::{Generator, Sampling};
+        let mut kept = [0; 2];
+        for seed in 1..=3 {
+            for power in [0, 2, 4, 5, 6, 7, 8, 10, 12, 15] {
+                let mut trainer = trainer();
+                trainer.recipe.seed = seed;
+                trainer.recipe.schedule.lr = 10f32.powi(power);
+                for step in 0..8 {
+                    let usable =
+                        trainer.step(&data()).is_ok() && check_usable((&trainer).into()).is_ok();
+                    kept[usize::from(usable)] += 1;
+                    if !usable {
+                        break;
+                    }
+                    for token in (step..256).step_by(8) {
+                        let sampling = Sampling { seed, ..Sampling::default() };
+                        let mut writer =
+                            Generator::new(&trainer.model, &[token], sampling, 1).unwrap();
+                        (0..8).for_each(|_| drop(writer.next_token().unwrap()));
+                    }
+                }
+            }
+        }
+        assert!(kept[0] > 10 && kept[1] > 10, "{kept:?}");
     }
 
     /// An update may leave the range of f32 at once.

@@ -91,6 +91,34 @@ fn added_tokens_are_wholes_and_ends_are_known() {
     assert_eq!(with_kept(&gpt2, &Kept::default()).unwrap().blob(), read(&gpt2).blob());
 }
 
+/// A letter that is the sign of a byte, and one that a merge makes, are still what other text is cut
+/// into; as the library does, which writes them as those bytes.
+#[test]
+fn an_added_letter_may_be_the_sign_of_a_byte() {
+    let number = |file: &Value, token: &str| file["model"]["vocab"][token].as_u64().unwrap();
+    let whole = file(Words::Gpt2, false, |file| {
+        file["model"]["vocab"]["Ã¤"] = json!(300);
+        file["model"]["merges"].as_array_mut().unwrap().push(json!(["Ã", "¤"]));
+        let own = number(file, "é");
+        file["added_tokens"] = json!([
+            added(number(file, "ä"), "ä", false, false),
+            added(300, "Ã¤", false, false),
+            added(own, "é", true, false),
+            added(301, "<|endoftext|>", true, false),
+        ]);
+    });
+    let ours = read(&whole);
+    let library = tokenizers::Tokenizer::from_str(std::str::from_utf8(&whole).unwrap()).unwrap();
+    for text in ["ä", "Bär", "the é ä", "你好 äé", "e\u{301}", "Ã¤", "Ã ¤ é<|endoftext|>ä"]
+    {
+        let tokens = ours.encode(text.as_bytes()).unwrap();
+        assert_eq!(library.encode(text, false).unwrap().get_ids(), &tokens, "{text}");
+        let written = String::from_utf8_lossy(&ours.decode(&tokens).unwrap()).into_owned();
+        assert_eq!(library.decode(&tokens, false).unwrap(), written, "{text}");
+    }
+    assert_eq!(read(&ours.blob()).blob(), ours.blob());
+}
+
 #[test]
 fn what_is_kept_comes_back() {
     let plain = file(Words::Qwen2, true, |_| {});

@@ -114,8 +114,10 @@ impl Parts {
         let mut ordinary = HashMap::with_capacity(vocab.len());
         let mut bytes = Vec::with_capacity(names.len());
         for (id, &name) in names.iter().enumerate() {
-            // The text of a special token stands for itself.
-            let itself = special.contains(name) && !(name.is_ascii() && vocab.contains(name));
+            // The text of a special token stands for itself, but for what text without it is cut into
+            // as well: a letter that is the sign of a byte, or what is merged.
+            let is_cut = || name.is_ascii() || is_sign(name) || self.is_merged(name);
+            let itself = special.contains(name) && !(vocab.contains(name) && is_cut());
             match alphabet::bytes(name) {
                 _ if itself => bytes.push(name.as_bytes().to_vec()),
                 None if special.contains(name) => bytes.push(name.as_bytes().to_vec()),
@@ -135,6 +137,12 @@ impl Parts {
         let singles = singles(&ordinary)?;
         self.check_merges(&ordinary)?;
         Ok(Checked { bytes, singles, ordinary })
+    }
+
+    /// Whether a merge makes it.
+    fn is_merged(&self, name: &str) -> bool {
+        let makes = |(a, b): &(String, String)| name.strip_prefix(&**a) == Some(b);
+        self.merges.iter().any(|merge| makes(&merge.parts))
     }
 
     /// All tokens by number.
@@ -330,6 +338,11 @@ fn singles(ordinary: &HashMap<String, TokenId>) -> Result<[Option<TokenId>; 256]
         ))),
         _ => Ok(singles),
     }
+}
+
+/// Whether it is how GPT-2's alphabet writes one byte.
+fn is_sign(name: &str) -> bool {
+    alphabet::bytes(name).is_some_and(|bytes| bytes.len() == 1)
 }
 
 /// Whether it is in hardly any text. Vocabularies that were trained without all bytes being given,

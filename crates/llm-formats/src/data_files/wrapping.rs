@@ -62,6 +62,9 @@ fn dressed(dress: &Dress) -> Message {
                 "a chat of WhatsApp, learned as a text (the verb import chats makes conversations of it)"
             )
         }
+        Dress::OldMac => message!(
+            "line ends of old Macs, learnt as they are (tr '\\r' '\\n' makes them line breaks)"
+        ),
         Dress::Windows => {
             message!("line ends of Windows, learnt as two characters (tr -d '\\r' makes them one)")
         }

@@ -1,9 +1,11 @@
 //! Training and validation data of a run: the built-in stories, or files.
 
 use llm_core::base::{Message, with_causes};
+mod beginning;
 mod input;
 mod validation;
 
+pub use beginning::Beginning;
 pub use input::{Input, check_about_files, check_loss_on, one_stdin};
 pub use llm_formats::chat::Cut;
 pub use llm_formats::data_files::{Files, Reading};
@@ -137,10 +139,8 @@ impl Data {
         let label = with_facts(stories, vocabulary(tokenizer.as_ref()));
         let val = (cut < count)
             .then(|| Validation::of_stories(told.unseen.clone(), seq_len, tokenizer.clone()));
-        // The story after the last one: never trained on.
-        let next = llm_stories::story(seed, count).text;
-        let opening = next.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
-        Ok(Data { train, val: val.transpose()?, label, opening: Some(opening), chats: None })
+        let opening = Some(beginning::opening(seed, count));
+        Ok(Data { train, val: val.transpose()?, label, opening, chats: None })
     }
 
     fn of_files(

@@ -68,6 +68,14 @@ impl SharedData {
         }
     }
 
+    /// Whether a training with the settings of `options` needs other data.
+    ///
+    /// # Errors
+    /// What such a training is refused for.
+    pub fn reads_again(&self, models: &Models, options: &Options) -> Result<bool> {
+        Ok(self.settled(models, options)?.is_none())
+    }
+
     /// The plan of a training with the settings of `options`. It shares the data, unless it needs
     /// others: those are read again.
     ///

@@ -274,3 +274,12 @@ fn both_languages_have_the_same_rows() {
     let typed = |page| rows_of(page).into_iter().map(|r| (r.typed, r.ours)).collect::<Vec<_>>();
     assert_eq!(typed("from_nano_gpt.md"), typed("from_nano_gpt.zh-CN.md"));
 }
+
+/// What is not so here is said of all flags at once.
+#[test]
+fn all_flags_are_refused_at_once() {
+    let typed = ["--data", "text.txt", "--wandb_log=True", "--decay_lr=False", "--init_from=gpt2"];
+    let all = ["--wandb-log True: leave it out", "--decay-lr False: use", "--init-from gpt2: "];
+    sandbox().refuses(&typed, 2, &all);
+    sandbox().refuses(&["train.py", "config/x.py"], 2, &["docs/from_nano_gpt.md has a line"]);
+}

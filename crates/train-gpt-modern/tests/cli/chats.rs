@@ -5,7 +5,7 @@ use serde_json::json;
 use workspace_tests::cli_support::{Sandbox, TINY};
 
 /// `n` questions with their answers, a line each.
-fn chats(n: usize) -> String {
+pub(crate) fn chats(n: usize) -> String {
     let line = |i: usize| {
         let [ask, answer] = [format!("What is {i}?"), format!("A number, {i}.")];
         let turn = |role: &str, content: &str| json!({"role": role, "content": content});
@@ -312,4 +312,17 @@ fn a_window_fits_the_sample_is_a_question_and_the_next_command_is_chat() {
     sandbox.ok(&[&TINY[2..], &["--data", "text.txt", "--steps", "1", "--save", "text"]].concat());
     let said = sandbox.run_with_input(&["chat", "--load", "text", "-n", "2"], b"a\n");
     said.says(&["has learned no conversation", "generate --load text -p TEXT"]);
+}
+
+/// A line without an end is refused, whatever it would hold.
+#[test]
+fn a_question_has_a_bound() {
+    let sandbox = learned(&[]);
+    for (bytes, end) in [(1 << 20, ""), (1 << 20, "\n"), (3 << 20, "\nhi\n")] {
+        let input = [vec![0; bytes], end.into()].concat();
+        let asked = sandbox.run_with_input(&["chat", "--load", "m"], &input);
+        let why = if bytes + end.len() > 1 << 20 { "more than 1 MiB" } else { "too many" };
+        assert_eq!(asked.code, Some(65), "{asked}");
+        assert!(asked.stderr.lines().last().unwrap().contains(why), "{asked}");
+    }
 }

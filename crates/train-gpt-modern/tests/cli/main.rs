@@ -9,6 +9,8 @@ mod every_verb;
 mod import_chats;
 mod others;
 mod refusals;
+#[cfg(unix)]
+mod signals;
 mod verbs;
 
 use workspace_tests::cli_support::Sandbox;

@@ -17,6 +17,36 @@ fn greedy_text_is_one_and_drawn_text_follows_the_seed() {
     assert_eq!(write(&["--topk", "1"]), write(&["--temp", "0"]));
 }
 
+/// The sample after training, that of a saved run, and the one of a run that is gone on with.
+#[test]
+fn every_text_without_a_prompt_begins_as_those_that_were_learnt() {
+    let sandbox = sandbox();
+    let small = ["--seq", "64", "--dmodel", "16", "--layers", "1", "--batch", "2"];
+    let some = ["--steps", "1", "--gen", "3", "--message-format", "json", "--save", "m"];
+    let opening = |story: &str| story.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let unseen = opening(&llm_stories::story(1, 20_000).text);
+    sandbox.write("ends.txt", &b"one text<|endoftext|>another one<|endoftext|>".repeat(40));
+    let marked = ["--data", "ends.txt", "--end-of-text", "marked", "--tokenizer", "bpe"];
+    let marked = [&marked[..], &["--vocab-size", "270"]].concat();
+    for (data, begins) in [
+        (&[][..], unseen.as_str()),
+        (&["--data", "text.txt"], "\n"),
+        #[cfg(feature = "bpe")]
+        (&marked, ""),
+    ] {
+        let trained = sandbox.ok(&[&small[..], &some, data].concat());
+        let written = sandbox.ok(&["generate", "--load", "m", "-n", "3", "--json"]);
+        let again: Vec<_> = data.iter().copied().take(2).collect();
+        let more = [&["--load", "m", "--schedule", "constant"], &some[..], &again].concat();
+        let more = sandbox.ok(&more);
+        let samples = [trained, written, more].map(|told| told.events_of("sample")[0].clone());
+        for sample in &samples {
+            assert_eq!(sample["prompt"], begins, "{data:?}");
+            assert_eq!(sample["prompt_ids"], samples[0]["prompt_ids"], "{data:?}");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn prompts_of_all_kinds() {

@@ -15,6 +15,21 @@ fn a_stream_without_an_end_is_read_up_to_a_bound() {
     outcome.says_one_error(&["'-'", "goes on after", "put it into a file"]);
 }
 
+/// How large the first thread's stack is, is for the system to say; no program needs much of it.
+#[test]
+fn a_small_stack_is_enough() {
+    let sandbox = sandbox();
+    let small = "ulimit -s 256; exec \"$0\" \"$@\"";
+    let run = ["--data", "text.txt", "--steps", "2", "--gen", "4", "--save", "model"];
+    let write = ["generate", "--load", "model", "-n", "4"];
+    for words in [&["--version"][..], &["--help"], &[&TINY[..], &run].concat(), &write] {
+        let outcome = sandbox.run_by_script(small, words);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+    }
+    let outcome = sandbox.run_by_script(small, &["--no-such-flag"]);
+    assert_eq!(outcome.code, Some(2), "{outcome}");
+}
+
 /// Little address space is no reason to abort, or to take long: it is enough, or it is refused.
 #[cfg(feature = "bpe")]
 #[test]

@@ -114,6 +114,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         data,
         folder,
     };
+    comparison.signals.heed();
     comparison.go()
 }
 
@@ -352,7 +353,12 @@ impl Comparing<'_> {
         let dir = self.folder.path.join(of.folder(seed));
         let mut args = TrainArgs { out: Some(dir.clone()), ..self.trainings[variant].clone() };
         args.recipe.seed.0.insert("seed", Value::Whole(seed));
-        let mut plan = self.data.plan(&self.program.models, &args.options())?;
+        let (models, options) = (&self.program.models, args.options());
+        let plan = || self.data.plan(models, &options);
+        let mut plan = match self.data.reads_again(models, &options)? {
+            true => self.signals.reading(plan)?,
+            false => plan()?,
+        };
         let threads = self.results.common.threads;
         let done = one_of_many(self.program, &args, &mut plan, threads, &self.signals);
         let costs = match self.results.by_kind() && done.is_ok() {

@@ -16,6 +16,7 @@ use llm_core::{counted, message};
 use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
 use llm_report::{AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
+use llm_run::data::Beginning;
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, load};
 use llm_stories::story;
@@ -178,7 +179,9 @@ fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> 
         }
         DataSource::Files { .. } => SENTENCE.to_string(),
     };
-    let mut tokens = prompt_tokens(&args.prompt, loaded.tokenizer.as_ref(), Some(&opening))?;
+    let tokenizer = loaded.tokenizer.as_ref();
+    let beginning = Beginning::text(&opening, tokenizer);
+    let mut tokens = prompt_tokens(&args.prompt, tokenizer, beginning)?;
     let window = loaded.run.model.config().seq_len;
     if tokens.len() > window {
         let n = tokens.len();

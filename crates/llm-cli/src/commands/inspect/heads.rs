@@ -32,7 +32,7 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     if let Some(file) = &args.html {
         check_place(file, PAGE)?;
     }
-    let (data, name) = measured_on(&loaded, &path, &args.data, "heads", &signals)?;
+    let (data, name) = measured_on(&loaded, &path, &args.data, "heads")?;
     let model = &loaded.run.model;
     let t = model.config().seq_len.min(LONGEST);
     // Marks, scores and weights of one window.
@@ -42,6 +42,7 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     let limit = usize::try_from(args.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let pieces = data.pieces(limit, LONGEST);
     let tokenizer = loaded.tokenizer.as_ref();
+    signals.heed();
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
     signals.check()?;
     let windows = match report.windows {

@@ -2,7 +2,6 @@
 
 use crate::commands::notes::say_changed;
 use crate::error::{Result, RunError};
-use crate::signals::Signals;
 use llm_core::base::Message;
 use llm_core::message;
 use llm_core::recipe::DataSource;
@@ -17,19 +16,18 @@ pub(super) fn measured_on(
     path: &Path,
     files: &[PathBuf],
     verb: &str,
-    signals: &Signals,
 ) -> Result<(Validation, Message)> {
     one_stdin(files)?;
     let (tokenizer, recipe) = (&loaded.tokenizer, &loaded.run.recipe);
     let reading = Reading::for_model(&**tokenizer, &recipe.data, None);
-    let Some(input) = signals.reading(|| Input::again(&recipe.data, files, reading))? else {
+    let Some(input) = Input::again(&recipe.data, files, reading)? else {
         if recipe.data == DataSource::NONE {
             return Err(RunError::Usage(message!(
                 "inspect {} needs --data: the model was imported, name some to measure on",
                 verb
             )));
         }
-        let unseen = signals.reading(|| own_unseen(path, recipe, tokenizer))?;
+        let unseen = own_unseen(path, recipe, tokenizer)?;
         say_changed(&unseen);
         return Ok((unseen, message!("the run's own unseen text")));
     };

@@ -52,7 +52,8 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     // Tried before anything is read, taken after it: who stops the reading leaves no lock behind.
     let claim = || args.save.as_deref().map(|save| claim(save, &path)).transpose();
     drop(claim()?);
-    let (data, name) = measured_on(&loaded, &path, &args.on.data, "prune", &signals)?;
+    let (data, name) = measured_on(&loaded, &path, &args.on.data, "prune")?;
+    signals.heed();
     let target = claim()?;
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let quiet = args.on.output.quiet();

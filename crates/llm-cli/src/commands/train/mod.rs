@@ -71,6 +71,7 @@ pub(crate) fn train(
         (false, false) => plan.target(options),
     })?;
     let signals = Signals::listen();
+    signals.heed();
     let mut shown = Shown::new(program, args, &request, signals.clone());
     shown.probes = probes;
     if let Some(team) = &team {
@@ -178,9 +179,8 @@ fn planned(
     let others = foreign.into_iter().chain(lowered.kernels).chain(lowered.engine);
     let others = others.chain(lowered.order.filter(|_| rounded));
     plan.notes.extend(others.map(Note::Said));
-    let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
-    let (text, tokenizer) = (&plan.text, &plan.tokenizer);
-    let mut request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
+    let (text, tokenizer, learned) = (&plan.text, &plan.tokenizer, &plan.trainer.recipe.data);
+    let mut request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, learned)?;
     let question = plan.data.as_ref().and_then(|data| data.chats.as_ref()?.question.as_ref());
     if let (Some(turns), None) = (question, args.sampling.prompt.flag()) {
         request.ask(turns)?;

@@ -301,8 +301,8 @@ mod tests {
 
     /// Qwen3's way: an empty thought before the last answer alone. DeepSeek's: the thought is
     /// begun for the model, and left out of what was said before. Phi's: the end of the text stands
-    /// after the last answer alone.
-    fn templates() -> [Template; 3] {
+    /// after the last answer alone. And one that ends an answer with a space.
+    fn templates() -> [Template; 4] {
         [
             "{% for m in messages %}{{ m.role }}:{% if loop.last and m.role == 'assistant' %}<t></t>{% endif %}\
              {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}",
@@ -310,13 +310,15 @@ mod tests {
              {% if add_generation_prompt %}assistant:<t>{% endif %}",
             "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
              {% if add_generation_prompt %}<|assistant|>{% else %}<|endoftext|>{% endif %}",
+            "{% for m in messages %}{{ m.role }}:{{ m.content }} {% endfor %}\
+             {% if add_generation_prompt %}assistant:{% endif %}",
         ]
         .map(template)
     }
 
     #[test]
     fn thoughts_are_no_hindrance() {
-        let [last, begun, ended] = templates();
+        let [last, begun, ended, _] = templates();
         assert_eq!(answers(&last, &conversation()), ["hat\n", "<t></t> log \n"]);
         assert_eq!(answers(&begun, &conversation()), ["hat\n", "log\n"]);
         let marked = [Turn::new("user", "a"), Turn::new("assistant", "<b>")];
@@ -338,7 +340,7 @@ mod tests {
     fn long(n: usize) -> Vec<Turn> {
         let says = |i: usize| {
             let (question, answer) =
-                (["a", " b ", "c\n", "assistant"], [" dog", "emu ", "<f>", "user:"]);
+                (["a", " b ", "c\n", "assistant"], [" dog", "emu \n", "<f>", "user:"]);
             let role = if i % 7 == 6 { "tool" } else { "user" };
             [(role, question[i % 4]), (ASSISTANT, answer[i * i % 4])]
         };

@@ -205,7 +205,7 @@ fn what_helps_is_said_of_the_very_file() {
     }
     for (name, text, helps) in [
         ("result.json", format!("{telegram}\n"), "the verb import chats makes conversations"),
-        ("list.json", "[{\"url\": \"a\", \"body\": \"longer\"}]\n".repeat(1), "jq -r '.[].body'"),
+        ("list.json", "[{\"url\": \"a\", \"body\": \"longer\"}]\n".to_string(), "jq -r '.[].body'"),
         ("chat.txt", "1.2.26, 9:05 - Ada: Hello\n".repeat(20), "a chat of WhatsApp"),
         ("mail.txt", "From a@b Thu Jan  1 00:00:00 1970\nDate: now\n\nHi\n".repeat(9), "mailbox"),
         ("page.html", "<!doctype html>\n<p>Hello</p>\n".repeat(9), "pandoc -f html -t plain"),

@@ -23,16 +23,14 @@ fn every_text_without_a_prompt_begins_as_those_that_were_learnt() {
     let sandbox = sandbox();
     let small = ["--seq", "64", "--dmodel", "16", "--layers", "1", "--batch", "2"];
     let some = ["--steps", "1", "--gen", "3", "--message-format", "json", "--save", "m"];
-    let opening = |story: &str| story.split(' ').take(2).collect::<Vec<_>>().join(" ");
-    let unseen = opening(&llm_stories::story(1, 20_000).text);
     sandbox.write("ends.txt", &b"one text<|endoftext|>another one<|endoftext|>".repeat(40));
     let marked = ["--data", "ends.txt", "--end-of-text", "marked", "--tokenizer", "bpe"];
     let marked = [&marked[..], &["--vocab-size", "270"]].concat();
     for (data, begins) in [
-        (&[][..], unseen.as_str()),
-        (&["--data", "text.txt"], "\n"),
+        (&[][..], None),
+        (&["--data", "text.txt"], Some("\n")),
         #[cfg(feature = "bpe")]
-        (&marked, ""),
+        (&marked, Some("")),
     ] {
         let trained = sandbox.ok(&[&small[..], &some, data].concat());
         let written = sandbox.ok(&["generate", "--load", "m", "-n", "3", "--json"]);
@@ -41,7 +39,10 @@ fn every_text_without_a_prompt_begins_as_those_that_were_learnt() {
         let more = sandbox.ok(&more);
         let samples = [trained, written, more].map(|told| told.events_of("sample")[0].clone());
         for sample in &samples {
-            assert_eq!(sample["prompt"], begins, "{data:?}");
+            let prompt = sample["prompt"].as_str().unwrap();
+            // Of the stories two words: a name, and what it does.
+            let is_story = prompt.split(' ').count() == 2 && prompt.starts_with(char::is_uppercase);
+            assert!(begins.map_or(is_story, |begins| prompt == begins), "{data:?}: {prompt:?}");
             assert_eq!(sample["prompt_ids"], samples[0]["prompt_ids"], "{data:?}");
         }
     }

@@ -167,7 +167,7 @@ mod tests {
             let mut len = || median * libm::exp(spread * normal());
             (0..200).map(|_| len().clamp(4.0, 511.0) as usize).collect()
         };
-        for lens in [even, many(150.0, 0.5), many(150.0, 0.8), many(80.0, 0.5)] {
+        for lens in [even, many(150.0, 0.5), many(150.0, 0.8), many(80.0, 0.5), many(60.0, 0.5)] {
             let data = data(&lens);
             for rows in [4, 6, 8, 10, 12] {
                 let (mut padding, mut computed) = (0, 0);

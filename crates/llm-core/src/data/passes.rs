@@ -5,7 +5,7 @@ use crate::base::rng::{below, stream};
 use crate::base::{Result, memory};
 use rand_chacha::ChaCha8Rng;
 
-/// So many steps at a time have passages of all lengths, which are sorted among them.
+/// The number of steps among which passages are sorted by length.
 const STEPS: usize = 64;
 
 /// One pass over all passages, cut into steps of like length.
@@ -25,7 +25,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// Which pass a step of `rows` of so many windows belongs to, and its place in it.
+    /// Which pass a step of `rows` belongs to, of `windows` in all, and its place in it.
     pub fn of(step: u64, windows: usize, rows: usize) -> (u64, usize) {
         let steps = windows.div_ceil(rows) as u64;
         (step / steps, (step % steps) as usize)

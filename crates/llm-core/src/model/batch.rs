@@ -94,8 +94,7 @@ impl Batch {
         self.targets.iter().filter(|&&target| target != Batch::IGNORED).count()
     }
 
-    /// What its mean loss counts in that of a step of so many micro-batches: its part of the step's
-    /// targets.
+    /// What its mean loss counts in that of a step of `micro_batches`: its part of the step's targets.
     pub fn share(&self, micro_batches: usize) -> f32 {
         match self.step_targets {
             Some(all) => (self.counted() as f64 / all as f64) as f32,

@@ -150,7 +150,7 @@ impl Work for OneProcess {
     }
 }
 
-/// Loss and backward pass of one of so many micro-batches.
+/// Loss and backward pass of one of `count` micro-batches.
 pub(super) fn add(sum: &mut Tree, model: &TinyGPT, batch: &Batch, count: usize) -> Result<()> {
     let share = batch.share(count);
     let loss = model.loss(batch, Mode::Training)?;

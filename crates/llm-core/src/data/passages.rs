@@ -17,9 +17,6 @@ pub(super) struct Passages {
     pass: Mutex<Option<Pass>>,
 }
 
-/// Lengths of rows are multiples of this, so that recycled storage fits more often.
-const STEP: usize = 4;
-
 impl Passages {
     /// # Errors
     /// [`Error::Config`] when a window is not within the tokens, or none of its targets counts.
@@ -54,7 +51,7 @@ impl Passages {
         Ok((mine.iter().map(|&i| self.windows[i]).collect(), pass.targets[place]))
     }
 
-    /// The length of rows for these passages: that of the longest, rounded up, at most `seq_len`.
+    /// The length of rows for these passages: that of the longest, at most `seq_len`.
     ///
     /// # Errors
     /// [`Error::Config`] when one is longer than that.
@@ -64,7 +61,7 @@ impl Passages {
             let reason = message!("{} is shorter than a passage of {} tokens", seq_len, longest);
             return Err(Error::config("seq_len", reason));
         }
-        Ok(longest.next_multiple_of(STEP).min(seq_len))
+        Ok(longest)
     }
 
     /// How many targets of a window count.

@@ -21,11 +21,6 @@ const LARGEST: f32 = 1e6;
 /// [`Error::Unusable`] naming what was found; what the forward pass says.
 pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     check_weights(run.model, run.step)?;
-    for (name, p) in run.model.parameters() {
-        if let Some(&value) = p.data().iter().find(|x| x.abs() > LARGEST) {
-            return Err(Error::Unusable { what: name.into(), value, step: run.step });
-        }
-    }
     for of in &run.optimizer.state().parameters {
         for (slot, kept) in run.optimizer.slots().iter().zip(&of.slots) {
             refuse(run.step, || message!("{} of {}", slot.name, &of.name), kept)?;
@@ -36,7 +31,13 @@ pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     let token = |i: usize| (i * config.vocab_size / t) as TokenId;
     let tokens: Vec<TokenId> = (0..t).map(token).collect();
     let scores = no_grad(|| run.model.logits(&tokens, [1, t]))?;
-    refuse(run.step, || message!("a score of the next token"), scores.data())
+    refuse(run.step, || message!("a score of the next token"), scores.data())?;
+    for (name, p) in run.model.parameters() {
+        if let Some(&value) = p.data().iter().find(|x| x.abs() > LARGEST) {
+            return Err(Error::Unusable { what: name.into(), value, step: run.step });
+        }
+    }
+    Ok(())
 }
 
 /// The part about the weights, cheap enough for every step.

@@ -8,7 +8,9 @@ use llm_core::message;
 use llm_core::threads::{MAX, STACK};
 use llm_crew_mpi::Launcher;
 
-/// The stack on which words are read and done: what the first thread has on Linux.
+/// A stack that suffices to read the words and do them.
+pub(crate) const ENOUGH: u64 = 4 << 20;
+/// The stack of a thread that does so in the place of the first: what that has on Linux, usually.
 pub(crate) const STACK_OF_MAIN: usize = 8 << 20;
 
 /// Runs `f` inside the pool, and tells it the number of threads.

@@ -1,4 +1,4 @@
-//! What a text begins with where nobody says what.
+//! The beginning of a text without a prompt.
 
 use crate::error::Result;
 use llm_core::base::Message;
@@ -20,7 +20,7 @@ pub struct Beginning {
 impl Beginning {
     /// As the texts begin that were learned: the first words of an unseen story; what stands before
     /// a question where conversations were learned; the token that begins texts, or else ends them; a line
-    /// break where there is none.
+    /// break as the last resort.
     ///
     /// # Errors
     /// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.

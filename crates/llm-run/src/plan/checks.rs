@@ -12,7 +12,7 @@ use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::message;
 use llm_core::model::Footprint;
 use llm_core::optim::OptimizerRow;
-use llm_core::recipe::Recipe;
+use llm_core::recipe::{DataForm, DataSource, Recipe};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config};
@@ -89,7 +89,13 @@ pub(super) fn training_memory(
         Some(true) => footprint.optimizer() / members * (members - 1),
         _ => 0,
     };
-    Ok(footprint.training(recipe.batch_size, recipe.seq_len).saturating_sub(elsewhere))
+    let all = footprint.training(recipe.batch_size, recipe.seq_len);
+    // Rows of conversations have ever other lengths: storage of one step waits while the next has its own.
+    let waiting = match recipe.data {
+        DataSource::Files { form: DataForm::Chats, .. } => all - footprint.training(1, 1).min(all),
+        _ => 0,
+    };
+    Ok(all.saturating_add(waiting).saturating_sub(elsewhere))
 }
 
 /// The note when hardly a conversation fits into a window: a model then learns beginnings and ends that no

@@ -28,6 +28,22 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ),
 ];
 
+/// What readers of a page bring, by its name, and whence it is here.
+const BROUGHT: [(&str, &str, Brought); 2] = [
+    (
+        "fine_tuning.md",
+        "chats.jsonl",
+        Brought::Text("{\"prompt\": \"1?\", \"completion\": \"2.\"}\n"),
+    ),
+    ("your_chats.md", "result.json", Brought::Fixture("tests/fixtures/chats/telegram_result.json")),
+];
+
+enum Brought {
+    /// The same line ten times.
+    Text(&'static str),
+    Fixture(&'static str),
+}
+
 /// Flags of a small model, where the page does not say otherwise.
 const SMALL: [(&str, &str); 6] = [
     ("--dmodel", "16"),
@@ -183,6 +199,12 @@ fn type_page(root: &Path, page: &Path, typed: &[(String, bool)], runs: &Path) ->
     if !page.ends_with("README.md") {
         let copied = shell(&folder, &format!("cp -R '{}' runs", runs.display()));
         assert!(copied.status.success(), "{copied:?}");
+    }
+    for (_, name, what) in BROUGHT.iter().filter(|(of, ..)| page.ends_with(of)) {
+        match what {
+            Brought::Text(line) => sandbox.write(name, line.repeat(10).as_bytes()),
+            Brought::Fixture(path) => sandbox.write(name, &fs::read(root.join(path)).unwrap()),
+        }
     }
     let mut problems = Vec::new();
     for (command, is_refused) in typed {

@@ -68,7 +68,11 @@ fn what_encode_prints_is_a_prompt() {
 fn what_is_wrong_is_what_is_named() {
     let sandbox = sandbox();
     sandbox.refuses(&["--lang", "de", "runs"], 2, &["--lang de: it is en or zh"]);
-    sandbox.refuses(&["--steps", "3", "runs"], 2, &["unexpected 'runs'; verbs come first"]);
+    sandbox.refuses(
+        &["--steps", "3", "runs"],
+        2,
+        &["'runs' comes first: train-gpt runs --steps 3"],
+    );
     sandbox.refuses(&["runz"], 2, &["the nearest verb is runs"]);
     sandbox.refuses(&["--norm", "rms"], 2, &["unexpected '--norm'", "train-gpt-modern has it"]);
 }

@@ -29,8 +29,8 @@ pub(crate) fn in_its_place(
     let words: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     // What follows a flag may be its value.
     let is_alone = |&at: &usize| at == 0 || !words[at - 1].starts_with('-');
-    let all = words.iter().enumerate().filter(|(_, typed)| *typed == word).map(|(at, _)| at);
-    let at = all.clone().find(is_alone).or(all.last())?;
+    let mut all = words.iter().enumerate().filter(|(_, typed)| *typed == word).map(|(at, _)| at);
+    let at = all.clone().find(is_alone).or(all.next_back())?;
     let [before, after] = [&words[..at], &words[at + 1..]];
     let name = command.get_name();
     let verb = before.first()?;

@@ -41,7 +41,7 @@ impl Signals {
     }
 
     /// From now on whoever works asks [`Signals::pending`]: the first signal ends nothing by itself.
-    /// To be said where such work begins, after all reading, which asks no one.
+    /// To be called where such work begins, after all reading, which never asks.
     pub fn heed(&self) {
         self.at_once.store(self.pending().is_some(), Ordering::SeqCst);
     }

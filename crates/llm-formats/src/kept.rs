@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Marks of turns in [`CHATML`]: tokens of their own in a vocabulary that is learned for conversations.
+/// Marks of turns in ChatML: tokens of their own in a vocabulary that is learned for conversations.
 pub const MARKS: [&str; 2] = ["<|im_start|>", "<|im_end|>"];
 
 /// The format of a model that has no template of its own: ChatML.

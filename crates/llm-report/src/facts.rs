@@ -40,17 +40,20 @@ pub(crate) fn settings(of: &Shared) -> Vec<Fact> {
     let Shared { program, data, tokenizer, config, heads, head_dims, .. } = of;
     let Shared { parameters, recipe, seeds, threads, .. } = of;
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
-    let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
-    let learning = label::learning(
-        format!("B {}{accum} × T {}", recipe.batch_size, recipe.seq_len),
-        format!("{} ({kind})", schedule.lr),
-        schedule.warmup_steps,
-        recipe.clip,
-        update.weight_decay,
-        format!("{} / {}", update.beta1, update.beta2),
-        config.dropout,
-    );
+    let learning = |course: String| {
+        label::learning(
+            format!("B {}{accum} × T {}", recipe.batch_size, recipe.seq_len),
+            format!("{} ({course})", schedule.lr),
+            schedule.warmup_steps,
+            recipe.clip,
+            update.weight_decay,
+            format!("{} / {}", update.beta1, update.beta2),
+            config.dropout,
+        )
+    };
+    let course = label::course_label(schedule.kind);
+    let learning = Bilingual::new(learning(course.en).en, learning(course.zh).zh);
     let further = settings::settings().filter_map(|flag| {
         let (name, value) = (flag.report?(), flag.value(config, recipe)?);
         Some((Bilingual::of(&name), value))
@@ -128,7 +131,7 @@ mod tests {
         let (en, zh) = chinese("Recipe");
         assert!(en.starts_with("B 8 × T 64 · lr 0.001 (constant) · warm-up 0 · "), "{en}");
         assert!(en.ends_with(" · dropout 0 · optimizer adamw"), "{en}");
-        assert!(zh.starts_with("B 8 × T 64 · 学习率 0.001 (constant) · 预热 0 · "), "{zh}");
+        assert!(zh.starts_with("B 8 × T 64 · 学习率 0.001 (恒定) · 预热 0 · "), "{zh}");
         assert!(zh.ends_with(" · dropout 0 · 优化器 adamw"), "{zh}");
     }
 }

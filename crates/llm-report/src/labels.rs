@@ -3,6 +3,7 @@
 use crate::bilingual::Bilingual;
 use llm_core::base::Message;
 use llm_core::message;
+use llm_core::optim::ScheduleKind;
 use llm_lens::Role;
 use llm_stories::FactKind;
 
@@ -16,6 +17,10 @@ crate::bilingual! {
     learning(batch, rate, warmup, clip, decay, betas, dropout)
         "{batch} · lr {rate} · warm-up {warmup} · clip {clip} · weight decay {decay} · β {betas} · dropout {dropout}",
         "{batch} · 学习率 {rate} · 预热 {warmup} · 裁剪 {clip} · 权重衰减 {decay} · β {betas} · dropout {dropout}";
+    constant() "constant", "恒定";
+    cosine() "cosine", "余弦";
+    linear() "linear", "线性";
+    wsd() "wsd", "平稳后下降";
     seed() "Seed", "随机种子";
     threads() "Threads", "线程";
     steps() "Steps", "步数";
@@ -108,6 +113,16 @@ pub fn role_label(role: Role) -> Bilingual {
         Role::Copy => copy(),
         Role::Separator => separator(),
         Role::Answer => answer(),
+    }
+}
+
+/// The course of a learning rate after the warm-up.
+pub fn course_label(kind: ScheduleKind) -> Bilingual {
+    match kind {
+        ScheduleKind::Constant => constant(),
+        ScheduleKind::Cosine => cosine(),
+        ScheduleKind::Linear => linear(),
+        ScheduleKind::Wsd => wsd(),
     }
 }
 

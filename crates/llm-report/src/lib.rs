@@ -79,7 +79,7 @@ pub use folder::{Unshown, folder_page};
 pub use groups::GroupSpread;
 pub use heat::{Ink, heat_map, most_tokens};
 pub use label::{fitted, label};
-pub use labels::{fact_label, role_label, state_label};
+pub use labels::{course_label, fact_label, role_label, state_label};
 pub use left::{RunFolder, below};
 pub use losses::loss_picture;
 pub use reporter::Reporter;

@@ -1,6 +1,7 @@
 //! What is said before the first step.
 
 use crate::events::Event;
+use crate::lang::Lang;
 use crate::messages::spelled;
 use crate::program::Program;
 use llm_core::base::escape;
@@ -14,6 +15,7 @@ use llm_core::{TinyGPT, counted, message};
 use llm_formats::FormatError;
 use llm_formats::hugging_face::check_model;
 use llm_formats::tokenizers;
+use llm_report::course_label;
 use llm_run::note::Note;
 use llm_run::numbers::short;
 use llm_run::plan::Plan;
@@ -172,7 +174,7 @@ fn not_to_hugging_face(model: &TinyGPT) -> Option<Message> {
 /// The learning rate: at the start of a run its peak, later the rate that the next step will have.
 fn rate(schedule: &Schedule, step: u64) -> Message {
     let [peak, next] = [schedule.lr, schedule.at(step)].map(short);
-    let kind = format!("{:?}", schedule.kind).to_lowercase();
+    let kind = Lang::said(course_label(schedule.kind));
     if step == 0 || next == peak {
         return message!("lr {} ({})", peak, kind);
     }

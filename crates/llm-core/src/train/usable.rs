@@ -21,6 +21,11 @@ const LARGEST: f32 = 1e6;
 /// [`Error::Unusable`] naming what was found; what the forward pass says.
 pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     check_weights(run.model, run.step)?;
+    for (name, p) in run.model.parameters() {
+        if let Some(&value) = p.data().iter().find(|x| x.abs() > LARGEST) {
+            return Err(Error::Unusable { what: name.into(), value, step: run.step });
+        }
+    }
     for of in &run.optimizer.state().parameters {
         for (slot, kept) in run.optimizer.slots().iter().zip(&of.slots) {
             refuse(run.step, || message!("{} of {}", slot.name, &of.name), kept)?;
@@ -31,13 +36,7 @@ pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     let token = |i: usize| (i * config.vocab_size / t) as TokenId;
     let tokens: Vec<TokenId> = (0..t).map(token).collect();
     let scores = no_grad(|| run.model.logits(&tokens, [1, t]))?;
-    refuse(run.step, || message!("a score of the next token"), scores.data())?;
-    for (name, p) in run.model.parameters() {
-        if let Some(&value) = p.data().iter().find(|x| x.abs() > LARGEST) {
-            return Err(Error::Unusable { what: name.into(), value, step: run.step });
-        }
-    }
-    Ok(())
+    refuse(run.step, || message!("a score of the next token"), scores.data())
 }
 
 /// The part about the weights, cheap enough for every step.
@@ -99,37 +98,52 @@ mod tests {
         assert!(found(&ill).starts_with("v of "), "{}", found(&ill));
     }
 
-    /// Every weight is finite, and nothing can be computed from them.
+    /// Every weight is finite, and nothing can be computed from them, or not from those of one token.
     #[test]
-    fn finite_weights_that_give_no_scores_are_refused() {
+    fn weights_that_are_too_large_to_compute_with_are_refused() {
         let mut ill = trainer();
         ill.recipe.schedule.lr = 1e20;
         ill.step(&data()).unwrap();
-        assert_eq!(found(&ill), "a score of the next token");
+        let mut letter = trainer();
+        letter.model.wte.data_mut()[8 * usize::from(b'a')] = -2.0 * LARGEST;
+        for ill in [ill, letter] {
+            match check_usable((&ill).into()).unwrap_err() {
+                Error::Unusable { what, value, .. } if value.abs() > LARGEST => {
+                    assert_eq!(what.to_string(), "wte");
+                }
+                other => panic!("{other}"),
+            }
+        }
     }
 
     /// Whatever the rate, a state that is kept writes from any token.
     #[test]
     fn what_is_usable_writes_from_every_token() {
         use crate::generate::{Generator, Sampling};
+        use crate::optim::Schedule;
         let mut kept = [0; 2];
         for seed in 1..=3 {
             for power in [0, 2, 4, 5, 6, 7, 8, 10, 12, 15] {
                 let mut trainer = trainer();
                 trainer.recipe.seed = seed;
-                trainer.recipe.schedule.lr = 10f32.powi(power);
-                for step in 0..8 {
+                for _ in 0..5 {
+                    trainer.step(&data()).unwrap();
+                }
+                trainer.recipe.schedule = Schedule::constant(10f32.powi(power));
+                for _ in 0..20 {
                     let usable =
                         trainer.step(&data()).is_ok() && check_usable((&trainer).into()).is_ok();
                     kept[usize::from(usable)] += 1;
                     if !usable {
                         break;
                     }
-                    for token in (step..256).step_by(8) {
+                    for token in b" abehnqz~".map(u32::from) {
                         let sampling = Sampling { seed, ..Sampling::default() };
                         let mut writer =
                             Generator::new(&trainer.model, &[token], sampling, 1).unwrap();
-                        (0..8).for_each(|_| assert!(writer.next_token().is_ok()));
+                        for _ in 0..16 {
+                            writer.next_token().unwrap();
+                        }
                     }
                 }
             }

@@ -218,7 +218,7 @@ fn unwrap(
                     message!("{} makes text of it; {data_as} bytes learns it as it is", converter)
                 }
                 None => message!(
-                    "give the text in it, token numbers as 16-bit numbers and nothing else \
+                    "give the text in it, token numbers of 16 bits and nothing else \
                      ({data_as} u16), or insist with {data_as} bytes"
                 ),
             };

@@ -79,7 +79,7 @@ fn a_run_speaks_chinese() {
     });
     let dry = sandbox().train(&["--data", "text.txt", "--dry-run", "--lang", "zh"]);
     dry.prints(&["时间    在这里约"]);
-    dry.says(&["模型    1 层", "学习率 0.004（linear）"]);
+    dry.says(&["模型    1 层", "学习率 0.004（线性）"]);
 }
 
 #[test]

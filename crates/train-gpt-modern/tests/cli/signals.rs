@@ -23,13 +23,12 @@ const READING: [&[&str]; 10] = [
 ];
 
 /// Verbs that have much to read.
-const LONG: [&[&str]; 6] = [
+const LONG: [&[&str]; 5] = [
     &["--data", "chats.jsonl", "--no-save", "--gen", "0"],
     &["eval", "--load", "model", "--data", "chats.jsonl"],
     &["inspect", "heads", "--load", "model", "--data", "chats.jsonl"],
     &["inspect", "prune", "--load", "model", "--data", "chats.jsonl"],
     &["compare", "--data", "chats.jsonl", "--heads", "1,2"],
-    &["tokenizer", "encode", "--load", "model", "--file", "chats.jsonl"],
 ];
 
 fn ends_soon(mut run: Running, (name, number): (&str, i32), words: &[&str]) {

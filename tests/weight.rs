@@ -21,7 +21,7 @@ const MOST: [(&str, usize); 18] = [
     ("llm-lens", 1_860),
     ("llm-messages", 525),
     ("llm-python", 2_240),
-    ("llm-report", 2_180),
+    ("llm-report", 2_190),
     ("llm-run", 6_680),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),

@@ -100,15 +100,13 @@ use command_line::Parsed;
 use console::{note, print};
 use error::exit;
 use lang::Lang;
-use llm_core::base::memory;
+use llm_core::base::arenas;
 use std::process::ExitCode;
 
-/// Does what the command line says; the whole of a binary. Where the first thread has a small stack, too
-/// little perhaps to read the words, on a thread with a stack of its own.
+/// Does what the command line says; the whole of a binary. On a stack of its own: how much the first
+/// thread has is for the system to say, and may be too little to read the words.
 pub fn run(program: &Program) -> ExitCode {
-    if memory::stack().is_none_or(|most| most >= threads::ENOUGH) {
-        return done(program);
-    }
+    arenas::share_if_limited();
     std::thread::scope(|scope| {
         let work = std::thread::Builder::new().stack_size(threads::STACK_OF_MAIN);
         match work.spawn_scoped(scope, || done(program)) {

@@ -3,15 +3,13 @@
 use crate::args::OutputArgs;
 use crate::error::{Result, RunError};
 use llm_core::base::machine::{self, Cores};
-use llm_core::base::{arenas, memory};
+use llm_core::base::memory;
 use llm_core::message;
 use llm_core::threads::{MAX, STACK};
 use llm_crew_mpi::Launcher;
 
-/// A stack that suffices to read the words and do them.
-pub(crate) const ENOUGH: u64 = 4 << 20;
-/// The stack of a thread that does so in the place of the first: what that has on Linux, usually.
-pub(crate) const STACK_OF_MAIN: usize = 8 << 20;
+/// The stack on which words are read and done.
+pub(crate) const STACK_OF_MAIN: usize = 4 << 20;
 
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///
@@ -23,7 +21,6 @@ pub(crate) fn in_pool(
     f: impl FnOnce(usize) -> Result<()> + Send,
 ) -> Result<()> {
     let threads = number_of_threads(output)?;
-    arenas::share_if_limited();
     memory::require(threads as u64 * STACK).map_err(|_| RunError::Threads(threads))?;
     // Said here: what `RUST_MIN_STACK` says may be less than any work needs.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(2 << 20).build();

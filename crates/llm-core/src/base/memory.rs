@@ -95,21 +95,11 @@ fn left_in_groups(groups: &str, mounted: &Path) -> Option<u64> {
     groups.lines().filter_map(left).min()
 }
 
-/// Bytes of the first thread's stack at most: `RLIMIT_STACK`. `None` where that is unknown, or has no limit.
-pub fn stack() -> Option<u64> {
-    limit("Max stack size")
-}
-
-/// A limit of this process by the three words that Linux calls it.
-fn limit(name: &str) -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/limits").ok()?;
-    let line = text.lines().find(|line| line.starts_with(name))?;
-    line.split_whitespace().nth(3)?.parse().ok()
-}
-
 /// `RLIMIT_AS` less what is mapped already.
 pub(super) fn address_space() -> Option<u64> {
-    let limit = limit("Max address space")?;
+    let text = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = text.lines().find(|l| l.starts_with("Max address space"))?;
+    let limit = line.split_whitespace().nth(3)?.parse::<u64>().ok()?;
     Some(limit.saturating_sub(status_kib("VmSize:")? * 1024))
 }
 

@@ -8,6 +8,7 @@
 use super::ollama::template_of;
 use crate::chat::ChatFormat;
 use crate::error::FormatError;
+use crate::tokenizers::kept;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_core::{Error, IoAction, Result, TinyGPT, base, message};
 use std::fs::File;
@@ -79,9 +80,20 @@ pub fn write_modelfile(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) 
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ends = tokenizer.end_of_text().is_some();
     let format = ChatFormat::own(tokenizer);
-    let (text, spoken) = modelfile(&name, model.config().seq_len, format.as_ref(), ends);
+    let context = model.config().seq_len;
+    let has_own = kept(tokenizer)?.chat_template.is_some_and(|own| !own.is_empty());
+    let (text, spoken) = match has_own && format.is_none() {
+        // The bare prompt would be wrong for it, and its marks are unknown.
+        true => (beginning(&name, context), Spoken::Unsaid),
+        false => modelfile(&name, context, format.as_ref(), ends),
+    };
     base::replace_file(&target, |to| to.write_all(text.as_bytes())).map_err(failed)?;
     Ok(spoken)
+}
+
+/// The lines that any model has. A longer context would be more than it has learned to look back at.
+fn beginning(name: &str, context: usize) -> String {
+    format!("{HEAD}FROM ./{name}\nPARAMETER num_ctx {context}\n")
 }
 
 /// The text for a model of this file name and context, with how it talks if it does, and whether a token of
@@ -92,8 +104,7 @@ pub fn modelfile(
     format: Option<&ChatFormat>,
     ends: bool,
 ) -> (String, Spoken) {
-    // More would be more than the model has learned to look back at.
-    let mut text = format!("{HEAD}FROM ./{name}\nPARAMETER num_ctx {context}\n");
+    let mut text = beginning(name, context);
     let Some(format) = format else {
         text += "TEMPLATE \"{{ .Prompt }}\"\n";
         text += &format!("PARAMETER temperature {TEMPERATURE}\nPARAMETER num_predict {TOKENS}\n");
@@ -151,6 +162,24 @@ mod tests {
         let format = ChatFormat::own(&*odd.unwrap());
         let (text, spoken) = modelfile("chat.gguf", 2048, format.as_ref(), true);
         assert_eq!((spoken, text.contains("TEMPLATE")), (Spoken::Unsaid, false));
+    }
+
+    /// A template that refuses a question and its answer is none that is not there.
+    #[cfg(feature = "bpe")]
+    #[test]
+    fn a_template_that_cannot_be_tried_is_not_a_bare_prompt() {
+        use crate::tokenizers::talking;
+        use llm_core::Config;
+        use llm_core::tokenizer::ByteTokenizer;
+        use std::sync::Arc;
+        let refuses =
+            talking(Arc::new(ByteTokenizer), Some("{{ raise_exception('no') }}".into()), true);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.gguf");
+        let model = TinyGPT::new(Config::new(258, 8, 8, 1), 1).unwrap();
+        assert_eq!(write_modelfile(&path, &model, &*refuses.unwrap()).unwrap(), Spoken::Unsaid);
+        let text = std::fs::read_to_string(modelfile_of(&path)).unwrap();
+        assert!(!text.contains("TEMPLATE") && text.contains("num_ctx 8"), "{text}");
     }
 
     #[test]

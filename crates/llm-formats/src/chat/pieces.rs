@@ -1,13 +1,10 @@
 //! The conversations of a text: lines of JSON, the entries of a list, or values over several lines.
 
-use crate::files::UTF8_MARK;
+use crate::data_file::{SAMPLE, UTF8_MARK};
 use crate::json_look::JsonLook;
 use llm_core::base::Message;
 use llm_core::message;
 use serde::de::IgnoredAny;
-
-/// Bytes of a list that say what its entries are.
-const SAMPLE: usize = 64 << 10;
 
 /// Where something stands in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

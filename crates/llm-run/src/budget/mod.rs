@@ -137,8 +137,7 @@ impl Lengths {
     /// Those of an input that holds conversations, in bytes and marks; of a vocabulary that is not learned
     /// yet as many as its tokens are at most.
     fn of(input: &Input, learns: bool) -> Result<Option<Lengths>> {
-        let Input::Files(files) = input else { return Ok(None) };
-        let Some(chats) = &files.chats else { return Ok(None) };
+        let Some(chats) = input.chats() else { return Ok(None) };
         let bytes = tokenizers::Choice::Byte.talking(Arc::new(ByteTokenizer))?;
         let mut lengths = chats.lengths(&*bytes)?;
         if learns {

@@ -5,6 +5,7 @@ use crate::error::{Result, RunError, option};
 use crate::settings::Given;
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
+use llm_formats::chat::Conversations;
 use llm_formats::data_files::{Files, Reading, is_stdin};
 use llm_stories::GRAMMAR_VERSION;
 use std::path::PathBuf;
@@ -64,9 +65,17 @@ impl Input {
         }
     }
 
+    /// Its conversations, when that is what it is.
+    pub fn chats(&self) -> Option<&Conversations> {
+        match self {
+            Input::Files(files) => files.chats.as_ref(),
+            Input::Stories { .. } => None,
+        }
+    }
+
     /// Whether it is conversations.
     pub fn are_chats(&self) -> bool {
-        matches!(self, Input::Files(files) if files.chats.is_some())
+        self.chats().is_some()
     }
 
     /// What a checkpoint remembers of it.

@@ -90,13 +90,11 @@ pub(super) fn resumed(
         recipe.val_frac = 0.0; // trained on all of {data} from now on
     }
     check_loss_on(&options.given, &input)?;
-    if input.are_chats() {
+    if let Some(chats) = input.chats() {
         *tokenizer = tokenizers::talking(tokenizer.clone(), None, false)?;
-    }
-    if let (Input::Files(files), false, false) = (&input, talked, options.given.contains_key("seq"))
-        && let Some(chats) = &files.chats
-    {
-        recipe.seq_len = fitted(&chats.lengths(&**tokenizer)?).min(context);
+        if !talked && !options.given.contains_key("seq") {
+            recipe.seq_len = fitted(&chats.lengths(&**tokenizer)?).min(context);
+        }
     }
     Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)
 }

@@ -90,8 +90,7 @@ pub(super) fn fitting(
     tokenizer: &Arc<dyn Tokenizer>,
 ) -> Result<Option<Options>> {
     let asked = options.given.contains_key("seq") || options.preset.is_some();
-    let Input::Files(files) = input else { return Ok(None) };
-    let Some(chats) = files.chats.as_ref().filter(|_| !asked) else { return Ok(None) };
+    let Some(chats) = input.chats().filter(|_| !asked) else { return Ok(None) };
     let seq_len = fitted(&chats.lengths(&**tokenizer)?);
     let mut options = options.clone();
     options.given.insert("seq", seq_len.into());

@@ -164,7 +164,7 @@ mod tests {
         assert_eq!((spoken, text.contains("TEMPLATE")), (Spoken::Unsaid, false));
     }
 
-    /// A template that refuses a question and its answer is none that is not there.
+    /// A template that refuses a question and its answer is there all the same.
     #[cfg(feature = "bpe")]
     #[test]
     fn a_template_that_cannot_be_tried_is_not_a_bare_prompt() {

@@ -134,6 +134,15 @@ impl Listed {
         self.facts.iter().find(|(of, _)| *of == name).map(|(_, fact)| fact)
     }
 
+    /// What whoever computes an op elsewhere asks first: nothing decides it but `facts`.
+    ///
+    /// # Errors
+    /// The first fact that is not among them.
+    pub fn only(&self, facts: &[&str]) -> Result<(), &'static str> {
+        let unknown = self.facts.iter().find(|(name, _)| !facts.contains(name));
+        unknown.map_or(Ok(()), |(name, _)| Err(name))
+    }
+
     /// A number by its name.
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.fact(name) {

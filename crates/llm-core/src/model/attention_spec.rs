@@ -222,6 +222,26 @@ impl AttentionSpec {
         Ok(settings)
     }
 
+    /// What a border asks before it lets a description through: nothing here goes beyond `keys`, of
+    /// those that [`AttentionSpec::settings`] gives and `head_mask`. Name and heads are not asked for.
+    ///
+    /// ```
+    /// use llm_core::AttentionSpec;
+    ///
+    /// let spec = AttentionSpec { window: Some(8), ..AttentionSpec::new("modern", 4) };
+    /// assert_eq!(spec.only(&["kv_heads", "window"]), Ok(()));
+    /// assert_eq!(spec.only(&["kv_heads"]), Err("window".to_string()));
+    /// ```
+    ///
+    /// # Errors
+    /// The first key that is not among them.
+    pub fn only(&self, keys: &[&str]) -> std::result::Result<(), String> {
+        let settings = self.settings().map_err(|_| "attention")?;
+        let masked = (!self.head_mask.is_empty()).then_some("head_mask");
+        let mut all = settings.iter().map(|(key, _)| key).chain(masked);
+        all.find(|key| !keys.contains(key)).map_or(Ok(()), |key| Err(key.to_string()))
+    }
+
     /// The description with what [`AttentionSpec::settings`] gave; unknown keys go to
     /// [`AttentionSpec::other`].
     ///

@@ -5,13 +5,17 @@
 //! their order.
 
 use super::common::ROW_SUMS;
-use super::heads::Heads;
+use super::head_shape::HeadShape;
 use super::matmul::{Causal, Product, View};
 use super::{dropout, flash};
 use crate::error::Result;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::Listed;
+
+/// What an attention may say of itself; of `keep` that it is refused.
+pub(super) const FACTS: &[&str] =
+    &["heads", "kv_heads", "head_dim", "window", "scale", "keep", "masks"];
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("softmax.wgsl")];
 const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
@@ -26,7 +30,7 @@ struct Views {
     p: View,
 }
 
-impl Heads {
+impl HeadShape {
     fn weights(&self) -> usize {
         self.b * self.h * self.t * self.t
     }
@@ -36,14 +40,14 @@ impl Heads {
         [self.b * self.h * self.t, self.t, self.h * self.t]
     }
 
-    /// Heads of a group.
+    /// HeadShape of a group.
     fn each(&self) -> usize {
         self.h / self.g
     }
 
     /// Those of head `i` of every group.
     fn views(&self, i: usize, qkv: Room, y: Room, p: Room) -> Views {
-        let Heads { t, h, g, d, .. } = *self;
+        let HeadShape { t, h, g, d, .. } = *self;
         let (width, each) = ((h + 2 * g) * d, self.each());
         let of_qkv = |at: usize, step: usize| View::of(qkv, at, width).stepping([t * width, step]);
         Views {
@@ -67,11 +71,11 @@ impl Heads {
 
 /// S = Q·Kᵀ·scale, P = softmax(S) where a query sees, Y = P·V.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
-    let (heads, qkv) = (Heads::new(maker, made)?, maker.value(made, 0)?);
+    let (heads, qkv) = (HeadShape::new(maker, made)?, maker.value(made, 0)?);
     if let Some(text) = flash::text(made, &heads) {
         return Ok(flash::forward(maker, made, &heads, text, qkv));
     }
-    let Heads { t, d, .. } = heads;
+    let HeadShape { t, d, .. } = heads;
     let y = maker.room(made.shape.iter().product());
     let p = maker.room(heads.weights());
     for i in 0..heads.each() {
@@ -94,13 +98,13 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 
 /// dP = dY·Vᵀ, dV = Pᵀ·dY (both with what dropout left), dS = P ∘ (dP − Σⱼ P·dP), dQ = dS·K·scale, dK = dSᵀ·Q·scale.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
-    let (heads, qkv) = (Heads::new(m, made)?, m.value(made, 0)?);
+    let (heads, qkv) = (HeadShape::new(m, made)?, m.value(made, 0)?);
     if let Some(text) = flash::text(made, &heads) {
         flash::backward(m, made, &heads, text, [qkv, dy], [kept[0], kept[1]]);
         return Ok(());
     }
     let (p, used) = (kept[0], kept[1]);
-    let Heads { t, d, .. } = heads;
+    let HeadShape { t, d, .. } = heads;
     let dqkv = m.room(made.inputs[0].shape().iter().product());
     let mut dp = m.room(heads.weights());
     for i in 0..heads.each() {

@@ -2,7 +2,7 @@
 //!
 //! For heads of the usual widths whose weights none are dropped of; [`super::attention`] has the rest.
 
-use super::heads::Heads;
+use super::head_shape::HeadShape;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::Listed;
@@ -40,20 +40,20 @@ pub(super) struct Text {
 }
 
 /// The text for these heads, if there is one and none of their weights are dropped.
-pub(super) fn text(made: &Listed, heads: &Heads) -> Option<Text> {
+pub(super) fn text(made: &Listed, heads: &HeadShape) -> Option<Text> {
     let of_width = TEXTS.iter().find(|(d, _, _)| *d == heads.d && made.fact("masks").is_none());
     of_width.map(|(_, share, text)| Text { text, rows: 64 / share })
 }
 
 fn call(
     maker: &mut Maker<'_>,
-    heads: &Heads,
+    heads: &HeadShape,
     entry: &'static str,
     Text { text, rows }: Text,
     rooms: &[Room],
     each: usize,
 ) {
-    let Heads { b, t, h, g, window, scale, .. } = *heads;
+    let HeadShape { b, t, h, g, window, scale, .. } = *heads;
     let sizes = [t, window, h, g].map(|n| n as u32);
     let sizes = [&sizes[..], &[scale.to_bits()]].concat();
     let grid = [t.div_ceil(rows) as u32, (b * each) as u32, 1];
@@ -64,7 +64,7 @@ fn call(
 pub(super) fn forward(
     maker: &mut Maker<'_>,
     made: &Listed,
-    heads: &Heads,
+    heads: &HeadShape,
     text: Text,
     qkv: Room,
 ) -> Made {
@@ -78,7 +78,7 @@ pub(super) fn forward(
 pub(super) fn backward(
     m: &mut Maker<'_>,
     made: &Listed,
-    heads: &Heads,
+    heads: &HeadShape,
     text: Text,
     [qkv, dy]: [Room; 2],
     [y, lse]: [Room; 2],

@@ -96,8 +96,8 @@ fn an_adapter_that_is_not_there_is_named_beside_those_that_are() {
     let said = Gpu::open(Some("no such thing")).unwrap_err().to_string();
     let there = Gpu::names().join(", ");
     let wanted = match &*there {
-        "" => "no GPU is called 'no such thing'; there is none at all".to_string(),
-        there => format!("no GPU is called 'no such thing'; there are: {there}"),
+        "" => "no GPU is called 'no such thing'; no GPU was found".to_string(),
+        there => format!("no GPU is called 'no such thing'; adapters: {there}"),
     };
     assert_eq!(said, wanted);
 }

@@ -7,7 +7,7 @@ use llm_core::listing::Listed;
 use llm_core::message;
 
 /// B, T, H, G, D, and what a query sees.
-pub(super) struct Heads {
+pub(super) struct HeadShape {
     pub b: usize,
     pub t: usize,
     pub h: usize,
@@ -17,8 +17,8 @@ pub(super) struct Heads {
     pub scale: f32,
 }
 
-impl Heads {
-    pub(super) fn new(maker: &Maker<'_>, made: &Listed) -> Result<Heads> {
+impl HeadShape {
+    pub(super) fn new(maker: &Maker<'_>, made: &Listed) -> Result<HeadShape> {
         if made.fact("keep").is_some() {
             return Err(GpuError::no(made.op, message!("with heads switched off")));
         }
@@ -28,6 +28,6 @@ impl Heads {
         }
         let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
         let window = whole(made, "window")?.min(t);
-        Ok(Heads { b, t, h, g, d, window, scale: number(made, "scale")? as f32 })
+        Ok(HeadShape { b, t, h, g, d, window, scale: number(made, "scale")? as f32 })
     }
 }

@@ -70,6 +70,9 @@ fn attention(program: usize, config: &mut Config, rng: &mut ChaCha8Rng) -> Arc<d
     if rng.random_range(0..3) == 0 {
         made = made.with_window(*[1, 2, 3, 3, 100, 100, 0].choose(rng).unwrap());
     }
+    if rng.random_range(0..3) == 0 {
+        made = made.with_soft_cap(*[50.0, 1.0, 0.1, 0.0].choose(rng).unwrap());
+    }
     Arc::new(if rng.random() { made.with_qk_norm() } else { made })
 }
 

@@ -238,6 +238,7 @@ fn doc(setting: &Setting) -> String {
             "rope_theta" => "base of the rotary positions' angles",
             "rotary_dim" => "channels of a head that are turned",
             "window" => "positions that a query reads, its own among them",
+            "soft_cap" => "c: a score s of the attention becomes c·tanh(s/c)",
             "qk_norm" => "queries and keys are normed",
             "attention_bias" => "its projections have biases",
             other => other,

@@ -71,6 +71,7 @@ pub const GROUPS: [Group; 7] = [
         row("rope-theta", "X", F64, "Base of the angles of rotary positions [default: 10000] zh: 旋转位置的角度底数 [默认：10000]").rare(),
         row("rotary-dim", "N", U64, "Channels of a head that rotary positions turn, an even number [default: all] zh: 一个头里由旋转位置转动的通道数，必须是偶数 [默认：全部]").rare(),
         row("window", "N", U64, "A position sees the last N, itself among them [default: all] zh: 一个位置看得见最后 N 个，包括自己 [默认：全部]").or(&["sliding-window"]).rare(),
+        row("soft-cap", "C", F64, "No score of the attention is beyond C: s becomes C*tanh(s/C) [default: no cap] zh: 注意力的分数不超过 C：s 变成 C*tanh(s/C) [默认：没有上限]").rare(),
         row("qk-norm", "0|1", Switch, "Queries and keys are normed, each head by itself zh: 查询和键先归一化，每个头各做各的").rare(),
         row("attention-bias", "0|1", Switch, "The projections of the attention add biases zh: 注意力的投影加偏置").rare(),
     ] },

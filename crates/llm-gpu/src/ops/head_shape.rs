@@ -6,7 +6,7 @@ use crate::maker::Maker;
 use llm_core::listing::Listed;
 use llm_core::message;
 
-/// B, T, H, G, D, and what a query sees.
+/// B, T, H, G, D, and how scores come about: see `Scoring` of llm-core's kernels.
 pub(super) struct HeadShape {
     pub b: usize,
     pub t: usize,
@@ -15,6 +15,7 @@ pub(super) struct HeadShape {
     pub d: usize,
     pub window: usize,
     pub scale: f32,
+    pub soft_cap: Option<f32>,
 }
 
 impl HeadShape {
@@ -28,6 +29,7 @@ impl HeadShape {
         }
         let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
         let window = whole(made, "window")?.min(t);
-        Ok(HeadShape { b, t, h, g, d, window, scale: number(made, "scale")? as f32 })
+        let soft_cap = made.number("soft_cap").map(|c| c as f32);
+        Ok(HeadShape { b, t, h, g, d, window, scale: number(made, "scale")? as f32, soft_cap })
     }
 }

@@ -28,12 +28,13 @@ const fn row(
 
 /// Every row, in the order of a help.
 #[rustfmt::skip]
-pub const ATTENTION: [AttentionRow; 7] = [
+pub const ATTENTION: [AttentionRow; 8] = [
     row("attention.kv_heads", "kv_heads", |of| of.kv_heads.map(Value::from), |of, value| of.kv_heads = whole(value)),
     row("attention.head_dim", "head_dim", |of| of.head_dim.map(Value::from), |of, value| of.head_dim = whole(value)),
     row("attention.rope_theta", "rope_theta", |of| of.rotary.map(|rotary| Value::Double(rotary.theta)), |of, value| rotary(of).theta = number(value).unwrap_or(THETA)),
     row("attention.rotary_dim", "rotary_dim", |of| of.rotary.and_then(|rotary| rotary.width).map(Value::from), |of, value| rotary(of).width = whole(value)),
     row("attention.window", "window", |of| of.window.map(Value::from), |of, value| of.window = whole(value)),
+    row("attention.soft_cap", "soft_cap", |of| of.soft_cap.map(Value::Double), |of, value| of.soft_cap = number(value)),
     row("attention.qk_norm", "qk_norm", |of| Some(Value::Bool(of.qk_norm)), |of, value| of.qk_norm = *value == Value::Bool(true)),
     row("attention.bias", "attention_bias", |of| (of.biases[0] == of.biases[1]).then_some(Value::Bool(of.biases[0])),
         |of, value| of.biases = [*value == Value::Bool(true); 2]),

@@ -148,7 +148,7 @@ fn saved_and_loaded(mut run: Trainer, program: usize) -> Trainer {
 fn counted(model: &TinyGPT) {
     let (config, spec) = (model.config(), model.attention().spec());
     let footprint = Footprint::new(config, model.attention().as_ref());
-    let report = ModelReport::new(footprint.clone(), spec.n_heads, 0, [1, 1], spec.n_heads);
+    let report = ModelReport::new(footprint.clone(), &spec, [1, 1], spec.n_heads).unwrap();
     let there: u64 = model.parameters().map(|(_, p)| p.numel() as u64).sum();
     assert_eq!([footprint.parameter_count(), report.parameters], [there; 2]);
     let head_dim = spec.head_dim(config.d_model);

@@ -68,6 +68,7 @@ fn the_pages_are_there() {
         "variants/modern/grouped_queries",
         "variants/modern/sliding_window",
         "variants/modern/qk_norm",
+        "variants/modern/soft_cap",
         "variants/modern/llama",
         "variants/modern/measured",
     ] {

@@ -218,7 +218,7 @@ fn groups_are_heads_that_are_repeated() {
 }
 
 #[test]
-fn text_is_written_from_the_cache_as_it_was_learnt() {
+fn text_is_written_from_the_cache_as_it_was_learned() {
     for (attention, config) in
         variants().into_iter().flat_map(|a| [baseline(), llama()].map(|c| (a.clone(), c)))
     {
@@ -316,17 +316,17 @@ fn a_soft_cap_bounds_the_weights() {
         }
         llm_lens::attention_maps(&model, &text(T), T).unwrap().layers.concat().concat().concat()
     };
-    let most = |p: &[f32]| p.iter().skip(T).fold(0.0, |most: f32, p| most.max(*p));
     let bound = 1.0f32.exp() / (1.0f32.exp() + (-1.0f32).exp()); // of two scores, +1 and -1
-    let of_last = |p: &[f32]| most(&p[T..2 * T]);
-    assert!(of_last(&weights(None, 100.0)) > 0.99);
-    assert!(of_last(&weights(Some(1.0), 100.0)) <= bound + 1e-6);
+    // The second row of the first head: two positions are seen.
+    let most = |p: Vec<f32>| p[T..2 * T].iter().fold(0.0, |most: f32, p| most.max(*p));
+    assert!(most(weights(None, 100.0)) > 0.99);
+    assert!(most(weights(Some(1.0), 100.0)) <= bound + 1e-6);
     let far = |cap| {
         let pairs = weights(None, 1.0).into_iter().zip(weights(cap, 1.0));
         pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
     };
     let [high, low] = [far(Some(100.0)), far(Some(0.01))];
-    assert!(high < 1e-4 && low > 1e-3, "{high} {low}");
+    assert!(high < 1e-3 && low > 1e-2, "{high} {low}");
 }
 
 #[test]

@@ -68,13 +68,13 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
     let recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
     let footprint = recipe.footprint(&config, attention.as_ref(), program.models.optimizers)?;
-    let report = ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads));
-    Ok((report, attention.spec()))
+    let spec = attention.spec();
+    Ok((ModelReport::new(footprint, &spec, batch, compared(&config, n_heads))?, spec))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
     let meta = &checkpoint.meta;
-    let (config, AttentionSpec { n_heads, head_mask, .. }) = (&meta.config, &meta.attention);
+    let (config, spec) = (&meta.config, &meta.attention);
     let given = settings::whole(&args.model.given(), "seq").map(|seq| seq as usize);
     let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
@@ -85,9 +85,9 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
             most
         )));
     }
-    let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
-    Ok(ModelReport::new(checkpoint.footprint()?, *n_heads, off, batch, compared(config, *n_heads)))
+    let compared = compared(config, spec.n_heads);
+    Ok(ModelReport::new(checkpoint.footprint()?, spec, batch, compared)?)
 }
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {

@@ -156,7 +156,7 @@ fn every_setting_is_carried_whole_or_refused_by_its_key() {
     }
 }
 
-/// Whatever nobody but the attention knows.
+/// A setting that only the attention itself knows.
 #[test]
 fn an_unknown_setting_is_not_lost() {
     let model = model(Arc::new(WithSinks(Modern::new(4).with_window(5))));

@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(said(&gated), ["mlp swiglu", "mlp_bias false", "attention.head_dim 6"]);
     }
 
-    /// Also of settings that nobody here knows; what such an attention costs is not shown.
+    /// A setting that only the attention knows is said as well; what such an attention costs is not shown.
     #[test]
     fn every_setting_of_an_attention_is_said() {
         let config = Config::new(256, 64, 48, 3);

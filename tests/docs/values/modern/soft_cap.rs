@@ -33,6 +33,8 @@ pub fn add(values: &mut Values) {
     values.insert("cap.hand", rows.collect());
     let fifty = [2.0, 10.0, 50.0, 200.0].map(|s| [s, capped(s, 50.0)]);
     values.insert("cap.fifty", fifty.concat());
+    values.insert("cap.gemma", whole(&[2, 50])); // the 2 of its name
+    values.insert("cap.both", whole(&[2, 50, 30]));
     values.insert("cap.positions", whole(&[1024]));
     let most = |c: f64| [c, c.exp() / (c.exp() + 1023.0 * (-c).exp())];
     values.insert("cap.bound", [1.0, 3.0, 5.0, 10.0].map(most).concat());

@@ -2,8 +2,7 @@
 
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, system_reason, with_causes};
-use llm_core::model::{Mlp, Norm};
-use llm_core::{AttentionSpec, Config, Error, message, says};
+use llm_core::{AttentionSpec, Error, message, says};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -169,16 +168,6 @@ pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST) {
         Some((end, _)) => one_line(&text[..end]) + "..",
         None => one_line(text),
-    }
-}
-
-/// The piece of a block that a format cannot hold that has this norm and this MLP alone.
-pub(crate) fn foreign_block(config: &Config, norm: Norm, mlp: Mlp) -> Option<Message> {
-    match (config.norm, config.mlp) {
-        (own, _) if own != norm => Some((own.row().piece)()),
-        (_, own) if own != mlp => Some((own.row().piece)()),
-        _ if !config.ngrams.is_empty() => Some(message!("tables of n-grams (ngrams)")),
-        _ => None,
     }
 }
 

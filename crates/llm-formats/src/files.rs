@@ -1,8 +1,9 @@
 //! Opening files that come from elsewhere.
 
-use crate::error::{FormatError, Result};
-use llm_core::base::open_regular;
+use crate::error::{FormatError, Result, shown};
+use llm_core::base::{Message, open_regular};
 use llm_core::{Error, IoAction, message};
+use serde_json::{Map, Value};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -22,6 +23,13 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(length as usize);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(unmarked(bytes))
+}
+
+/// A text as an object of JSON.
+pub(crate) fn json_object(text: &[u8]) -> Result<Map<String, Value>> {
+    serde_json::from_slice(text).map_err(|e| {
+        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
+    })
 }
 
 /// The bytes of a file, up to one more than `most`, so that a longer one is detected.

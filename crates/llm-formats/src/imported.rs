@@ -24,11 +24,6 @@ pub(crate) const SEVERAL: &str = "multi-head";
 /// queries, a window.
 pub(crate) const MODERN: &str = "modern";
 
-/// Whether a description is one of [`MODERN`] attention, with nothing that core has no field for.
-pub(crate) fn is_modern(spec: &AttentionSpec) -> bool {
-    spec.name == MODERN && spec.other.is_empty()
-}
-
 /// What was read, all of it checked.
 #[derive(Debug)]
 pub struct Imported {
@@ -51,6 +46,18 @@ pub struct Imported {
 }
 
 impl Imported {
+    /// A model without steps and moments, to be trained on by [`fine_tuning`].
+    pub(crate) fn untrained(
+        config: Config,
+        attention: Arc<dyn Attention>,
+        parameters: Vec<(String, Tensor)>,
+        tokenizer: Arc<dyn Tokenizer>,
+        notes: Vec<Note>,
+    ) -> Imported {
+        let (recipe, step, optimizer) = (fine_tuning(&config), 0, None);
+        Imported { config, attention, parameters, tokenizer, recipe, step, optimizer, notes }
+    }
+
     /// The model, and what its tokens mean.
     ///
     /// # Errors
@@ -211,7 +218,24 @@ pub(crate) fn several(n_heads: usize) -> AttentionSpec {
     AttentionSpec::new(if n_heads == 1 { SingleHead::NAME } else { SEVERAL }, n_heads)
 }
 
-/// The same, made.
+/// A description without the widths that follow from others.
+pub(crate) fn shortest(mut spec: AttentionSpec, d_model: usize) -> AttentionSpec {
+    let width = spec.head_dim(d_model);
+    if let Some(rotary) = &mut spec.rotary {
+        rotary.width = rotary.width.filter(|turned| *turned != width);
+    }
+    spec.head_dim = spec.head_dim.filter(|d| d.checked_mul(spec.n_heads) != Some(d_model));
+    spec
+}
+
+/// A model whose MLP has this width. The usual one is not written down, so that a model that says it is
+/// one that does not.
+pub(crate) fn with_inner(config: Config, inner: usize) -> Config {
+    let n_inner = if inner == config.inner() { 0 } else { inner };
+    Config { n_inner, ..config }
+}
+
+/// [`several`] as an attention.
 pub(crate) fn heads(n_heads: usize, from_spec: &FromSpec<'_>) -> Result<Arc<dyn Attention>> {
     attention(several(n_heads), from_spec)
 }

@@ -17,7 +17,7 @@
 mod numbers;
 
 use crate::error::{FormatError, Result, shown};
-use crate::files::{open, read_small};
+use crate::files::{json_object, open, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
 use llm_core::base::{Message, memory};
 use llm_core::model::{Footprint, SingleHead, parameter_shapes};
@@ -74,12 +74,7 @@ fn beside(prefix: &Path, ending: &str) -> PathBuf {
 
 impl MetaJson {
     fn parse(text: &[u8]) -> Result<MetaJson> {
-        let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
-            FormatError::content(message!(
-                "no JSON object: {}",
-                Message::words(shown(&e.to_string()))
-            ))
-        })?;
+        let fields = json_object(text)?;
         let format: String = field(&fields, "format")?;
         if format != FORMAT {
             let found = shown(&format);

@@ -9,7 +9,7 @@
 use crate::error::{FormatError, Result, shown};
 use crate::files::open;
 use crate::imported::{
-    FromSpec, Imported, Note, attention, check, fine_tuning, heads, nameless, parameter,
+    FromSpec, Imported, Note, attention, check, heads, nameless, parameter, with_inner,
 };
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
@@ -126,16 +126,8 @@ pub fn read(
             Ok(())
         },
     )?;
-    Ok(Imported {
-        tokenizer: tokenizer(kind, blob, config.vocab_size)?,
-        recipe: fine_tuning(&config),
-        config,
-        attention,
-        parameters,
-        step: 0,
-        optimizer: None,
-        notes,
-    })
+    let tokenizer = tokenizer(kind, blob, config.vocab_size)?;
+    Ok(Imported::untrained(config, attention, parameters, tokenizer, notes))
 }
 
 type Described = (Config, Arc<dyn Attention>, Option<String>);
@@ -188,10 +180,7 @@ fn undescribed<R: Read>(
             layers.into_iter().take_while(|i| has(&format!("blocks.{i}.w_qkv"))).count(),
         )
     };
-    // The usual width is not written down, so that a model that says it is one that does not.
-    let n_inner = if inner == config.inner() { 0 } else { inner };
-    let config = Config { n_inner, ..config };
-    Ok((config, heads(n_heads, from_spec)?, None))
+    Ok((with_inner(config, inner), heads(n_heads, from_spec)?, None))
 }
 
 /// The tokenizer that a file names, or the one for a file that names none.

@@ -1,13 +1,12 @@
 //! What a file says of a model, as our settings, and the other way.
 
-use super::attention::named;
+use super::architecture::Architecture;
 use super::file::TensorInfo;
-use super::pieces::Architecture;
 use super::value::MetaValue;
-use crate::error::{FormatError, Result, foreign_block, shown};
-use crate::imported::several;
-use llm_core::base::{Fill, Message};
-use llm_core::model::{Activation, Init, Positions, Rotary};
+use crate::error::{FormatError, Result, shown};
+use crate::imported::{MODERN, several, shortest, with_inner};
+use llm_core::base::Fill;
+use llm_core::model::Rotary;
 use llm_core::{AttentionSpec, Config, message};
 use std::collections::BTreeMap;
 
@@ -24,50 +23,6 @@ pub(super) struct Described {
     pub(super) family: Architecture,
     pub(super) config: Config,
     pub(super) attention: AttentionSpec,
-}
-
-/// The family that a model of ours can be written as.
-///
-/// # Errors
-/// What it has that the nearest family cannot hold, and that family.
-pub(super) fn family_of(
-    config: &Config,
-    attention: &AttentionSpec,
-) -> Result<Architecture, (Message, Architecture)> {
-    let rotary = match config.positions {
-        Positions::Learned => false,
-        Positions::Rotary => true,
-        Positions::None => {
-            return Err((
-                message!("an order of tokens that nothing tells (none)"),
-                Architecture::Gpt2,
-            ));
-        }
-    };
-    let family = match (rotary, attention.qk_norm) {
-        (false, _) => Architecture::Gpt2,
-        (true, false) => Architecture::Llama,
-        (true, true) => Architecture::Qwen3,
-    };
-    let (norm, mlp) = family.block();
-    let foreign = match foreign_block(config, norm, mlp) {
-        Some(piece) => Some(piece),
-        _ if config.activation == Activation::Gelu => Some(message!("an exact GELU (gelu)")),
-        _ if !rotary && attention.kv_heads() != attention.n_heads => {
-            Some(message!("heads that share keys and values (kv_heads)"))
-        }
-        _ if !rotary && attention.heads_width(config.d_model) != config.d_model => {
-            Some(message!("heads of another width than C/H (head_dim)"))
-        }
-        _ if !rotary && attention.qk_norm => Some(message!("normed queries and keys (qk_norm)")),
-        _ if family == Architecture::Qwen3
-            && (attention.biases.contains(&true) || config.mlp_bias) =>
-        {
-            Some(message!("biases"))
-        }
-        _ => None,
-    };
-    foreign.map_or(Ok(family), |piece| Err((piece, family)))
 }
 
 impl Described {
@@ -126,29 +81,15 @@ impl Described {
         let attention = keys.attention(d_model, &has)?;
         let vocab_size = vocabulary(tensors)?;
         keys.is("vocab_size", vocab_size)?;
-        let inner = keys.size("feed_forward_length")?;
-        let gpt2 = family == Architecture::Gpt2;
-        let (norm, mlp) = family.block();
+        let sizes = [d_model, keys.size("block_count")?];
         let config = Config {
-            norm_affine: true,
             norm_eps: keys.epsilon()?,
             tied_head: !has("output.weight"),
-            head_bias: false,
-            init: Init::Gpt2,
-            norm,
-            mlp,
-            mlp_bias: gpt2 || has("blk.0.ffn_up.bias"),
-            positions: if gpt2 { Positions::Learned } else { Positions::Rotary },
-            ..Config::new(
-                vocab_size,
-                keys.size("context_length")?,
-                d_model,
-                keys.size("block_count")?,
-            )
+            mlp_bias: family == Architecture::Gpt2 || has("blk.0.ffn_up.bias"),
+            ..family.holder().config(vocab_size, keys.size("context_length")?, sizes)
         };
-        // The usual width is not written down, so that a model that says it is one that does not.
-        let n_inner = if inner == config.inner() { 0 } else { inner };
-        Ok(Described { family, config: Config { n_inner, ..config }, attention })
+        let config = with_inner(config, keys.size("feed_forward_length")?);
+        Ok(Described { family, config, attention })
     }
 }
 
@@ -247,9 +188,10 @@ impl Keys<'_> {
             rotary: Some(Rotary::new(theta)),
             qk_norm: self.family == Architecture::Qwen3,
             biases: ["attn_q", "attn_output"].map(|name| has(&format!("blk.0.{name}.bias"))),
-            ..plain
+            ..plain.clone()
         };
-        Ok(named(own, d_model))
+        let own = shortest(own, d_model);
+        Ok(if own.is_plain() { plain } else { AttentionSpec { name: MODERN.into(), ..own } })
     }
 
     /// Refuses a key that is not known here: it may change what is computed.

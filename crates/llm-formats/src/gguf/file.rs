@@ -7,8 +7,9 @@ use super::input::Input;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
 use crate::safetensors::MAX_TENSORS;
+use crate::wanted::{Wanted, finite, places};
 use llm_core::message;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io::Read;
 
@@ -26,7 +27,7 @@ const MAX_NAME: u64 = 256;
 /// Axes of a tensor.
 const MAX_AXES: u32 = 4;
 /// Numbers that are handed on at once, if a row has not more.
-const PIECE: usize = 1 << 14;
+const PIECE: usize = 1 << 16;
 /// What reading keeps of a tensor besides its name, about.
 const PER_TENSOR: u64 = 128;
 
@@ -44,21 +45,6 @@ pub struct TensorInfo {
     offset: u64,
     /// Its bytes.
     length: u64,
-}
-
-/// A tensor that a file must have: its name and shape.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Needed {
-    /// Its name in the file.
-    pub name: String,
-    /// Its shape, row-major.
-    pub shape: Vec<usize>,
-}
-
-impl From<&TensorInfo> for Needed {
-    fn from(tensor: &TensorInfo) -> Needed {
-        Needed { name: tensor.name.clone(), shape: tensor.shape.clone() }
-    }
 }
 
 /// A file whose part before the tensors has been read.
@@ -138,22 +124,23 @@ impl<R: Read> Gguf<R> {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// Reads the tensors that are `needed`, all of which must be there, and no others. Of each some
+    /// Reads the tensors that are `wanted`, all of which must be there, and no others. Of each some
     /// rows a time go to `take`, with its number in that list and that of the first row: a piece is
     /// whole rows of the last axis.
     ///
     /// # Errors
     /// [`FormatError::Content`] when a tensor is missing, unknown, of another shape, or not finite.
     pub fn read(
-        mut self,
-        needed: &[Needed],
+        self,
+        wanted: &[Wanted],
         mut take: impl FnMut(usize, usize, &[f32]) -> Result<()>,
     ) -> Result<()> {
-        let mut order = self.order(needed)?;
-        order.sort_by_key(|(_, tensor)| tensor.offset);
+        let Gguf { mut input, start, tensors, metadata: _ } = self;
+        let found = tensors.iter().map(|tensor| (tensor.name.as_str(), &tensor.shape[..]));
+        let places = places(wanted, found, |_| false)?;
         let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
-        for (i, tensor) in order {
-            self.input.skip((self.start + tensor.offset).saturating_sub(self.input.position))?;
+        for (tensor, i) in tensors.iter().zip(places).filter_map(|(t, place)| Some((t, place?))) {
+            input.skip((start + tensor.offset).saturating_sub(input.position))?;
             let width = tensor.shape.last().copied().unwrap_or(1);
             let rows = tensor.shape.iter().product::<usize>() / width;
             let row = width / tensor.kind.numbers() * tensor.kind.bytes();
@@ -162,50 +149,13 @@ impl<R: Read> Gguf<R> {
                 let count = at_once.min(rows - first);
                 bytes.resize(count * row, 0);
                 numbers.resize(count * width, 0.0);
-                self.input.fill(&mut bytes)?;
+                input.fill(&mut bytes)?;
                 dequantise(tensor.kind, &bytes, &mut numbers);
-                if !numbers.iter().all(|x| x.is_finite()) {
-                    let name = shown(&tensor.name);
-                    let why = message!("tensor {} has a value that is not finite", name);
-                    return Err(FormatError::content(why));
-                }
+                finite(&tensor.name, &numbers)?;
                 take(i, first, &numbers)?;
             }
         }
         Ok(())
-    }
-
-    /// The tensors that are needed, with their numbers in that list.
-    fn order(&self, needed: &[Needed]) -> Result<Vec<(usize, TensorInfo)>> {
-        let places: HashMap<&str, usize> =
-            needed.iter().enumerate().map(|(i, needed)| (needed.name.as_str(), i)).collect();
-        let mut found = vec![None; needed.len()];
-        for tensor in &self.tensors {
-            let Some(&i) = places.get(tensor.name.as_str()) else {
-                let why = message!("tensor {} does not belong to this model", shown(&tensor.name));
-                return Err(FormatError::content(why));
-            };
-            found[i] = Some(tensor);
-        }
-        // In the list's order, so that a message names the first that does not fit.
-        let mut order = Vec::with_capacity(needed.len());
-        for (i, (needed, tensor)) in needed.iter().zip(found).enumerate() {
-            let Some(tensor) = tensor else {
-                return Err(FormatError::content(message!("tensor {} is missing", &needed.name)));
-            };
-            if tensor.shape != needed.shape {
-                let (name, found) = (shown(&tensor.name), &tensor.shape);
-                let why = message!(
-                    "tensor {} is {}, this model needs {}",
-                    name,
-                    format_args!("{found:?}"),
-                    format_args!("{:?}", needed.shape)
-                );
-                return Err(FormatError::content(why));
-            }
-            order.push((i, tensor.clone()));
-        }
-        Ok(order)
     }
 }
 

@@ -3,6 +3,8 @@
 use super::file::{ALIGNMENT, MAGIC};
 use super::quantise::{Stored, quantise};
 use super::value::{MetaValue, write_text};
+use crate::mapping::Fill;
+use crate::safetensors::pieces;
 use llm_core::base::replace_file;
 use llm_core::message;
 use std::fmt;
@@ -11,12 +13,6 @@ use std::path::Path;
 
 /// The version of the format.
 const VERSION: u32 = 3;
-/// Numbers that are made at once, if a row has not more.
-const PIECE: usize = 1 << 14;
-
-/// Fills some rows of a tensor, from a first one on.
-pub(super) type Fill<'a> = dyn Fn(usize, &mut [f32]) + 'a;
-
 /// A tensor to be written.
 pub(super) struct Outgoing<'a> {
     /// Its name.
@@ -26,7 +22,7 @@ pub(super) struct Outgoing<'a> {
     /// How its numbers are stored.
     pub(super) stored: Stored,
     /// Its rows.
-    pub(super) fill: Box<Fill<'a>>,
+    pub(super) fill: Fill<'a>,
 }
 
 impl fmt::Debug for Outgoing<'_> {
@@ -52,11 +48,9 @@ impl Outgoing<'_> {
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (width, rows) = (self.width(), self.rows());
-        // A multiple of 16 rows, so that a transposed one is read along its own rows.
-        let at_once = (PIECE / width).max(1).next_multiple_of(16);
         let (mut numbers, mut bytes) = (Vec::new(), Vec::new());
-        for first in (0..rows).step_by(at_once) {
-            numbers.resize(at_once.min(rows - first) * width, 0.0);
+        for (first, count) in pieces(rows, width) {
+            numbers.resize(count * width, 0.0);
             (self.fill)(first, &mut numbers);
             bytes.clear();
             quantise(self.stored, &numbers, &mut bytes).map_err(|x| {

@@ -4,11 +4,11 @@
 use super::family::Family;
 use super::fields::{ConfigJson, Fields, decimal, numbers, unsupported};
 use super::rope;
-use crate::error::{Result, foreign_block};
-use crate::imported::{MODERN, Note};
+use crate::error::Result;
+use crate::holder::{Holder, LLAMA};
+use crate::imported::{MODERN, Note, shortest, with_inner};
 use llm_core::base::{Fill, Message};
-use llm_core::model::{Init, Mlp, Norm, Positions};
-use llm_core::{AttentionSpec, Config, TokenId, message};
+use llm_core::{AttentionSpec, Config, TinyGPT, TokenId, message};
 use serde_json::{Map, Value, json};
 
 /// Fields that would change what is computed, with the one value that they may have.
@@ -81,38 +81,29 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     let rotary = rope::parse(fields, said)?;
     let attention = AttentionSpec {
         kv_heads: (kv_heads != n_heads).then_some(kv_heads),
-        head_dim: head_dim.filter(|d| d.checked_mul(n_heads) != Some(d_model)),
+        head_dim,
         rotary: Some(rotary),
         window: window(fields, family, n_layers)?,
         qk_norm: family == Family::Qwen3,
         biases,
         ..AttentionSpec::new(MODERN, n_heads)
     };
+    let attention = shortest(attention, d_model);
+    let vocab_size = fields.size("vocab_size", usual.vocab_size)?;
+    let context = said.min(Config::MAX_SEQ);
     let config = Config {
-        norm_affine: true,
-        norm: Norm::Rms,
         norm_eps: fields.eps("rms_norm_eps", 1e-6)?,
         tied_head: fields.flag("tie_word_embeddings", false)?,
-        head_bias: false,
-        init: Init::Gpt2,
-        mlp: Mlp::SwiGlu,
         mlp_bias,
-        positions: Positions::Rotary,
-        ..Config::new(
-            fields.size("vocab_size", usual.vocab_size)?,
-            said.min(Config::MAX_SEQ),
-            d_model,
-            n_layers,
-        )
+        ..LLAMA.config(vocab_size, context, [d_model, n_layers])
     };
-    // The usual width is not written down, so that a model that says it is one that does not.
-    let n_inner = if inner == config.inner() { 0 } else { inner };
+    let config = with_inner(config, inner);
     let mut notes = Vec::new();
     notes.extend((said > Config::MAX_SEQ).then_some(Note::LongContext { said }));
     let dropout = fields.dropout("attention_dropout", 0.0)?;
     notes.extend((dropout != 0.0).then_some(Note::AttentionDropout { dropout }));
     let ends = numbers(fields.get("eos_token_id"));
-    Ok(ConfigJson { family, config: Config { n_inner, ..config }, attention, ends, notes })
+    Ok(ConfigJson { family, config, attention, ends, notes })
 }
 
 /// Which biases there are: of queries, keys and values; of the projection back; of the MLP.
@@ -175,23 +166,32 @@ fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<
     }
 }
 
+/// What some of them hold of an attention.
+const HOLDER: Holder = Holder {
+    attention: &[
+        "kv_heads",
+        "head_dim",
+        "rotary.theta",
+        "rotary.scaling.factor",
+        "rotary.scaling.low",
+        "rotary.scaling.high",
+        "rotary.scaling.original",
+        "window",
+        "qk_norm",
+        "qkv_bias",
+        "proj_bias",
+        "head_mask",
+    ],
+    ..LLAMA
+};
+
 /// Which of them a model is, or what of it none of them has.
-pub(super) fn family(config: &Config, own: &AttentionSpec) -> Result<Family, Message> {
+pub(super) fn family(model: &TinyGPT) -> Result<Family, Message> {
+    HOLDER.check(model)?;
+    let (config, own) = (model.config(), model.attention().spec());
     let biases = (own.biases[0], own.biases[1], config.mlp_bias);
     let (plain, none) = (own.window.is_none(), biases == (false, false, false));
-    let even = config.d_model.is_multiple_of(own.n_heads.max(1)); // Llama asks for it
-    if let Some(piece) = foreign_block(config, Norm::Rms, Mlp::SwiGlu) {
-        return Err(piece);
-    }
-    match config.positions {
-        Positions::Learned => return Err(message!("a table of positions (learned)")),
-        Positions::None => return Err(message!("an order of tokens that nothing tells (none)")),
-        Positions::Rotary => {}
-    }
-    let width = own.rotary.and_then(|rotary| rotary.width);
-    if width.is_some_and(|width| width != own.head_dim(config.d_model)) {
-        return Err(message!("heads that are turned in part (rotary.width)"));
-    }
+    let even = config.d_model.is_multiple_of(own.n_heads); // Llama asks for it
     match (own.qk_norm, biases) {
         (true, (_, _, false)) => Ok(Family::Qwen3),
         (true, _) => Err(message!("an MLP with biases and normed queries and keys (mlp_bias)")),

@@ -24,8 +24,8 @@ pub(crate) mod weights;
 mod export;
 mod import;
 
-pub(crate) use export::without_heads;
-pub use export::{check_model, export, has_head_bias, notes, prepare_folder};
+pub use crate::holder::has_head_bias;
+pub use export::{check_model, export, notes, prepare_folder};
 pub use family::Family;
 pub use import::{from_parts, import};
 

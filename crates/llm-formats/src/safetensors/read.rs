@@ -3,11 +3,12 @@
 use super::Dtype;
 use super::header::{self, MAX_HEADER, Row};
 use crate::error::{FormatError, Result, shown};
+use crate::wanted::{Wanted, finite, places};
 use half::{bf16, f16};
 use llm_core::base::memory;
 use llm_core::buffer::Preview;
 use llm_core::{Error, message};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io::{self, Read};
 
@@ -29,26 +30,8 @@ impl<R> fmt::Debug for Contents<R> {
     }
 }
 
-/// A tensor that a file must have.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// Its name in the file.
-    pub name: String,
-    /// Its shape.
-    pub shape: Vec<usize>,
-    /// F32, which may be stored as one of [`STORED_AS`], or U8.
-    pub dtype: Dtype,
-}
-
 /// How numbers may be stored: every value of each is one of f32.
 pub const STORED_AS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::BF16];
-
-impl Wanted {
-    /// A parameter.
-    pub fn parameter(name: String, shape: Vec<usize>) -> Wanted {
-        Wanted { name, shape, dtype: Dtype::F32 }
-    }
-}
 
 /// The elements of a tensor, row-major.
 pub enum Values {
@@ -156,34 +139,19 @@ impl<R: Read> Contents<R> {
         ignored: impl Fn(&str) -> bool,
         mut take: impl FnMut(usize, Values) -> Result<()>,
     ) -> Result<()> {
-        let places: HashMap<&str, usize> =
-            wanted.iter().enumerate().map(|(i, wanted)| (wanted.name.as_str(), i)).collect();
-        let place = |row: Row| (places.get(row.name.as_str()).copied(), row);
-        let order: Vec<(Option<usize>, Row)> =
-            std::mem::take(&mut self.rows).into_iter().map(place).collect();
-        let unknown = |(place, row): &&(Option<usize>, Row)| place.is_none() && !ignored(&row.name);
-        if let Some((_, row)) = order.iter().find(unknown) {
-            let why = message!("tensor {} does not belong to this model", shown(&row.name));
-            return Err(FormatError::content(why));
-        }
-        let mut found = vec![None; wanted.len()];
-        for (place, row) in &order {
-            if let Some(i) = place {
-                found[*i] = Some(row);
-            }
-        }
+        let rows = std::mem::take(&mut self.rows);
+        let found = rows.iter().map(|row| (row.name.as_str(), &row.shape[..]));
+        let places = places(wanted, found, ignored)?;
         let mut total = 0u64;
-        // In the list's order, so that a message names the first that does not fit.
-        for (wanted, row) in wanted.iter().zip(found) {
-            let missing = || FormatError::content(message!("tensor {} is missing", &wanted.name));
-            let row = row.ok_or_else(missing)?;
-            check(row, wanted)?;
-            let wide = (wanted.dtype.bitsize() / row.dtype.bitsize()) as u64;
+        for (row, place) in rows.iter().zip(&places) {
+            let Some(i) = place else { continue };
+            check(row, wanted[*i].dtype)?;
+            let wide = (wanted[*i].dtype.bitsize() / row.dtype.bitsize()) as u64;
             total = total.saturating_add(row.length.saturating_mul(wide));
         }
         memory::require(total)?;
         let mut chunk = vec![0; CHUNK];
-        for (place, row) in order {
+        for (row, place) in rows.iter().zip(places) {
             let Some(i) = place else {
                 let input = &mut self.inputs[row.file];
                 let skipped = io::copy(&mut input.take(row.length), &mut io::sink())?;
@@ -193,20 +161,17 @@ impl<R: Read> Contents<R> {
                 continue;
             };
             let values = match row.dtype {
-                Dtype::U8 => Values::Bytes(self.elements(&row, &mut chunk, u8::from_le_bytes)?),
+                Dtype::U8 => Values::Bytes(self.elements(row, &mut chunk, u8::from_le_bytes)?),
                 Dtype::F16 => Values::Floats(
-                    self.elements(&row, &mut chunk, |b| f16::from_le_bytes(b).to_f32())?,
+                    self.elements(row, &mut chunk, |b| f16::from_le_bytes(b).to_f32())?,
                 ),
                 Dtype::BF16 => Values::Floats(
-                    self.elements(&row, &mut chunk, |b| bf16::from_le_bytes(b).to_f32())?,
+                    self.elements(row, &mut chunk, |b| bf16::from_le_bytes(b).to_f32())?,
                 ),
-                _ => Values::Floats(self.elements(&row, &mut chunk, f32::from_le_bytes)?),
+                _ => Values::Floats(self.elements(row, &mut chunk, f32::from_le_bytes)?),
             };
-            if let Values::Floats(values) = &values
-                && !values.iter().all(|x| x.is_finite())
-            {
-                let why = message!("tensor {} has a value that is not finite", shown(&row.name));
-                return Err(FormatError::content(why));
+            if let Values::Floats(values) = &values {
+                finite(&row.name, values)?;
             }
             take(i, values)?;
         }
@@ -237,36 +202,26 @@ impl<R: Read> Contents<R> {
     }
 }
 
-/// Refuses a tensor of another type or shape than it must have.
-fn check(row: &Row, wanted: &Wanted) -> Result<()> {
-    let name = shown(&row.name);
-    let fits = match wanted.dtype {
+/// Refuses a tensor of another type than it must have.
+fn check(row: &Row, wanted: Dtype) -> Result<()> {
+    let fits = match wanted {
         Dtype::F32 => STORED_AS.contains(&row.dtype),
         other => row.dtype == other,
     };
-    if !fits {
-        let found = row.dtype.to_string();
-        return Err(FormatError::content(match (wanted.dtype, row.dtype) {
-            (Dtype::F32, Dtype::F64) => message!(
-                "tensor {} is {}, only F32, F16 and BF16 are read; convert the model in Python: \
-                 model.float().save_pretrained(..)",
-                name,
-                found
-            ),
-            (Dtype::F32, _) => {
-                message!("tensor {} is {}, only F32, F16 and BF16 are read", name, found)
-            }
-            _ => message!("tensor {} is {}, only U8 is read", name, found),
-        }));
+    if fits {
+        return Ok(());
     }
-    if row.shape != wanted.shape {
-        let why = message!(
-            "tensor {} is {}, this model needs {}",
+    let (name, found) = (shown(&row.name), row.dtype.to_string());
+    Err(FormatError::content(match (wanted, row.dtype) {
+        (Dtype::F32, Dtype::F64) => message!(
+            "tensor {} is {}, only F32, F16 and BF16 are read; convert the model in Python: \
+             model.float().save_pretrained(..)",
             name,
-            format_args!("{:?}", row.shape),
-            format_args!("{:?}", wanted.shape)
-        );
-        return Err(FormatError::content(why));
-    }
-    Ok(())
+            found
+        ),
+        (Dtype::F32, _) => {
+            message!("tensor {} is {}, only F32, F16 and BF16 are read", name, found)
+        }
+        _ => message!("tensor {} is {}, only U8 is read", name, found),
+    }))
 }

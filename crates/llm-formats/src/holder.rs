@@ -2,10 +2,13 @@
 //! key: an export is the same model, or none.
 
 use crate::error::shown;
-use crate::imported::shortest;
+use crate::imported::{MODERN, SEVERAL, shortest};
 use llm_core::base::Message;
-use llm_core::model::{Activation, Mlp, Norm, Positions};
+use llm_core::model::{Activation, Mlp, Norm, Positions, SingleHead};
 use llm_core::{Config, TinyGPT, message};
+
+/// The names of attentions that compute what their description says.
+pub(crate) const ATTENTIONS: [&str; 3] = [SingleHead::NAME, SEVERAL, MODERN];
 
 /// A kind of model of another program, with affine norms and an output head without a bias.
 pub(crate) struct Holder {

@@ -389,6 +389,7 @@ fn descriptions_that_do_not_fit_are_refused() {
         ("ids", "words", "words tokenizer"),
         ("ids", "byte", "byte tokenizer"),
         ("\\\"tokenizer", "\\\"extra\\\":1,\\\"tokenizer", "metadata"),
+        ("vocab_size\\\":9", "odd_key\\\":1,\\\"vocab_size\\\":9", "odd_key"),
         ("dropout\\\":0.0", "dropout\\\":2.0", "dropout"),
     ] {
         assert!(header.contains(from), "{header} {from}");

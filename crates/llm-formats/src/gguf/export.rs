@@ -10,11 +10,10 @@ use super::value::MetaValue;
 use super::write::{Outgoing, write};
 use crate::error::{FormatError, Result, shown};
 use crate::files::open;
-use crate::holder::has_head_bias;
-use crate::imported::{MODERN, SEVERAL};
+use crate::holder::{ATTENTIONS, has_head_bias};
 use crate::mapping::{Source, outgoing};
 use llm_core::base::Message;
-use llm_core::model::{Positions, SingleHead};
+use llm_core::model::Positions;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{AttentionSpec, Config, Error, IoAction, TinyGPT, TokenId, message};
 use std::io;
@@ -47,7 +46,7 @@ pub fn check_model(model: &TinyGPT) -> Result<Architecture> {
         (Positions::Rotary, true) => Architecture::Qwen3,
     };
     let refused = |piece: Message| FormatError::NotInGguf { piece, family: family.name() };
-    if ![SingleHead::NAME, SEVERAL, MODERN].contains(&spec.name.as_str()) {
+    if !ATTENTIONS.contains(&spec.name.as_str()) {
         return Err(refused(message!("'{}' attention", shown(&spec.name))));
     }
     family.holder().check(model).map_err(refused)?;

@@ -3,13 +3,12 @@
 use super::{CONFIG, Family, GENERATION, WEIGHTS, config, llama, tokenizer};
 use crate::chat::ChatFormat;
 use crate::error::{FormatError, Result};
-use crate::holder::{GPT2, Holder, has_head_bias};
-use crate::imported::{MODERN, SEVERAL};
+use crate::holder::{ATTENTIONS, GPT2, Holder, has_head_bias};
 use crate::mapping::{Source, outgoing};
 use crate::safetensors::{Data, Named, write};
 use crate::tokenizers;
 use llm_core::base::{Message, replace_file};
-use llm_core::model::SingleHead;
+use llm_core::model::Positions;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{AttentionSpec, Config, Error, IoAction, TinyGPT, message};
 use serde_json::{Value, json};
@@ -23,19 +22,17 @@ use std::path::{Path, PathBuf};
 /// them has.
 pub fn check_model(model: &TinyGPT) -> Result<Family> {
     let name = model.attention().spec().name;
-    let family = match &*name {
-        MODERN => {
-            llama::family(model).map_err(|piece| FormatError::Piece { piece, holder: "Llama" })?
-        }
-        SingleHead::NAME | SEVERAL => {
-            let checked = Holder { exact_gelu: true, ..GPT2 }.check(model);
-            checked.map_err(|piece| FormatError::Piece { piece, holder: "GPT-2" })?;
-            Family::Gpt2
-        }
-        other => {
-            return Err(FormatError::AttentionKind { name: other.escape_default().to_string() });
+    if !ATTENTIONS.contains(&name.as_str()) {
+        return Err(FormatError::AttentionKind { name: name.escape_default().to_string() });
+    }
+    let (family, holder) = match model.config().positions {
+        Positions::Rotary => (llama::family(model), "Llama"),
+        Positions::Learned | Positions::None => {
+            let gpt2 = Holder { exact_gelu: true, ..GPT2 };
+            (gpt2.check(model).map(|()| Family::Gpt2), "GPT-2")
         }
     };
+    let family = family.map_err(|piece| FormatError::Piece { piece, holder })?;
     if has_head_bias(model) { Err(FormatError::HeadBias) } else { Ok(family) }
 }
 

@@ -7,7 +7,7 @@
 //! sizes taken from the shapes, when the number of heads is given.
 
 use crate::error::{FormatError, Result, shown};
-use crate::files::open;
+use crate::files::read_file;
 use crate::imported::{
     FromSpec, Imported, Note, attention, check, heads, nameless, parameter, with_inner,
 };
@@ -63,9 +63,7 @@ pub fn export(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> io::Re
 
 /// Whether the file was written by [`export`]. For a look before it is replaced.
 pub fn is_ours(path: &Path) -> bool {
-    let contents =
-        open(path).and_then(|(file, length)| Contents::open(io::BufReader::new(file), length));
-    contents.is_ok_and(|contents| contents.metadata.contains_key(KEY))
+    read_file(path, Contents::open).is_ok_and(|contents| contents.metadata.contains_key(KEY))
 }
 
 /// Reads a model from the file at `path`. `n_heads` is what is known about it, and needed where
@@ -74,11 +72,7 @@ pub fn is_ours(path: &Path) -> bool {
 /// # Errors
 /// [`FormatError::File`] on whatever does not fit.
 pub fn import(path: &Path, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Imported> {
-    let read = || {
-        let (file, length) = open(path)?;
-        read(io::BufReader::with_capacity(1 << 16, file), length, n_heads, from_spec)
-    };
-    read().map_err(|e| e.at(path))
+    read_file(path, |file, length| read(file, length, n_heads, from_spec))
 }
 
 /// [`import`] from a reader of `length` bytes.

@@ -9,7 +9,7 @@ use llm_variant_modern::Modern;
 use std::sync::Arc;
 
 pub fn add(values: &mut Values) {
-    let blocks = BlockType::all().flat_map(|kind| {
+    let blocks = BlockType::ALL.into_iter().flat_map(|kind| {
         let (numbers, bytes) = (kind.numbers() as f64, kind.bytes() as f64);
         [numbers, bytes, 8.0 * bytes / numbers]
     });

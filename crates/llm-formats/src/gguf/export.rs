@@ -9,14 +9,13 @@ use super::tokens::Tokens;
 use super::value::MetaValue;
 use super::write::{Outgoing, write};
 use crate::error::{FormatError, Result, shown};
-use crate::files::open;
+use crate::files::read_file;
 use crate::holder::{ATTENTIONS, has_head_bias};
 use crate::mapping::{Source, outgoing};
 use llm_core::base::Message;
 use llm_core::model::Positions;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{AttentionSpec, Config, Error, IoAction, TinyGPT, TokenId, message};
-use std::io;
 use std::path::Path;
 
 /// Key that only files of ours have, with the version of how they are written.
@@ -135,6 +134,5 @@ fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, Met
 
 /// Whether the file was written by [`export()`]. For a look before it is replaced.
 pub fn is_ours(path: &Path) -> bool {
-    let file = open(path).and_then(|(file, length)| Gguf::open(io::BufReader::new(file), length));
-    file.is_ok_and(|file| file.metadata.contains_key(OURS))
+    read_file(path, Gguf::open).is_ok_and(|file| file.metadata.contains_key(OURS))
 }

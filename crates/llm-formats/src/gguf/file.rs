@@ -223,8 +223,8 @@ fn info(input: &mut Input<impl Read>, name: String) -> Result<TensorInfo> {
     }
     let kind = BlockType::from_id(input.u32()?);
     let kind = kind.map_err(|kind| {
-        let read: Vec<_> = BlockType::all().map(BlockType::name).collect();
-        bad(message!("it is {}, only {} are read", kind, read.join(", ")))
+        let read = BlockType::ALL.map(BlockType::name).join(", ");
+        bad(message!("it is {}, only {} are read", kind, read))
     })?;
     let Some(numbers) = numbers.filter(|numbers| *numbers > 0) else {
         return Err(bad(message!("no numbers, or more than there can be")));

@@ -7,7 +7,7 @@ use super::tokens::Tokens;
 use super::value::MetaValue;
 use crate::bpe;
 use crate::error::Result;
-use crate::files::open;
+use crate::files::read_file;
 use crate::imported::{FromSpec, Imported, Note, attention, check};
 use crate::mapping::{Names, Source, finished};
 use crate::safetensors::Wanted;
@@ -15,7 +15,7 @@ use llm_core::Tensor;
 use llm_core::base::memory;
 use llm_core::model::{ParamList, parameter_list};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,11 +27,7 @@ const TEMPLATE: &str = "tokenizer.chat_template";
 /// # Errors
 /// [`FormatError::File`] on whatever does not fit.
 pub fn import(path: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
-    let model = || {
-        let (file, length) = open(path)?;
-        read(io::BufReader::with_capacity(1 << 16, file), length, from_spec)
-    };
-    model().map_err(|e| e.at(path))
+    read_file(path, |file, length| read(file, length, from_spec))
 }
 
 /// [`import()`] from a reader of `length` bytes.

@@ -11,7 +11,7 @@
 //! its tokenizer.json, so that what is true of one is true here.
 
 use super::value::MetaValue;
-use super::ways::{UNITS, ignores_merges, ways, without_offsets};
+use super::ways::{UNITS, byte_level, ignores_merges, ways, without_offsets};
 use crate::alphabet;
 use crate::bpe;
 use crate::chat::ChatFormat;
@@ -41,7 +41,7 @@ mod kind {
 const NEVER: &str = "\u{120}\u{120} \u{120}\u{120}";
 
 /// A tokenizer in a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tokens {
     /// How text is cut first.
     pre: String,
@@ -55,6 +55,11 @@ pub(super) struct Tokens {
     end_of_turn: Option<TokenId>,
     /// What is named besides them.
     kept: Kept,
+}
+
+/// A key of the tokenizer's.
+fn full(name: &str) -> String {
+    format!("tokenizer.ggml.{name}")
 }
 
 /// Key that only files of ours have: the token that ends a text, where programs are told of turns.
@@ -117,8 +122,7 @@ impl Tokens {
         if merges.is_empty() {
             merges.push(NEVER.into());
         }
-        let pre = UNITS.into();
-        Tokens { pre, names, kinds, merges, end: None, end_of_turn: None, kept: Kept::default() }
+        Tokens { pre: UNITS.into(), names, kinds, merges, ..Tokens::default() }
     }
 
     /// Of a tokenizer.json, our own or one that was read.
@@ -158,15 +162,8 @@ impl Tokens {
         }
         let (names, kinds) = ids.into_values().unzip();
         let kept = file.get("kept").cloned().map_or(Ok(Kept::default()), serde_json::from_value);
-        Ok(Tokens {
-            pre: pre.into(),
-            names,
-            kinds,
-            merges,
-            end: None,
-            end_of_turn: None,
-            kept: kept.map_err(|_| damaged())?,
-        })
+        let (pre, kept) = (pre.into(), kept.map_err(|_| damaged())?);
+        Ok(Tokens { pre, names, kinds, merges, kept, ..Tokens::default() })
     }
 
     /// As entries of a file's metadata, in their order. A file without a token that ends a text would
@@ -179,18 +176,17 @@ impl Tokens {
         let begin = kept.bos.and_then(|bos| names.iter().position(|name| *name == bos));
         let begin = begin.map_or(end_of_text, |id| id as TokenId);
         let [begin, end] = [begin, end].map(MetaValue::u32);
-        let key = |name: &str| format!("tokenizer.ggml.{name}");
         let mut entries = vec![
-            (key("model"), MetaValue::text("gpt2")),
-            (key("pre"), MetaValue::Text(pre)),
-            (key("tokens"), MetaValue::Texts(names)),
-            (key("token_type"), MetaValue::Ints(kinds)),
-            (key("merges"), MetaValue::Texts(merges)),
-            (key("bos_token_id"), begin),
-            (key("eos_token_id"), end),
-            (key("add_bos_token"), MetaValue::Bool(false)),
+            (full("model"), MetaValue::text("gpt2")),
+            (full("pre"), MetaValue::Text(pre)),
+            (full("tokens"), MetaValue::Texts(names)),
+            (full("token_type"), MetaValue::Ints(kinds)),
+            (full("merges"), MetaValue::Texts(merges)),
+            (full("bos_token_id"), begin),
+            (full("eos_token_id"), end),
+            (full("add_bos_token"), MetaValue::Bool(false)),
         ];
-        entries.extend(end_of_turn.map(|id| (key("eot_token_id"), MetaValue::u32(id))));
+        entries.extend(end_of_turn.map(|id| (full("eot_token_id"), MetaValue::u32(id))));
         let own_end = own_end.filter(|id| end_of_turn.is_some_and(|turn| turn != *id));
         entries.extend(own_end.map(|id| (END_OF_TEXT_ID.into(), MetaValue::u32(id))));
         let template = kept.chat_template.map(MetaValue::Text);
@@ -225,7 +221,6 @@ impl Tokens {
         metadata: &mut BTreeMap<String, MetaValue>,
         gpt2: bool,
     ) -> Result<Option<Tokens>> {
-        let full = |name: &str| format!("tokenizer.ggml.{name}");
         match metadata.get(&full("model")) {
             None => return Ok(None),
             Some(MetaValue::Text(model)) if model == "gpt2" => {}
@@ -347,7 +342,6 @@ impl Tokens {
 
     /// As a tokenizer.json.
     fn tokenizer_json(&self) -> Result<Vec<u8>> {
-        let full = |name: &str| format!("tokenizer.ggml.{name}");
         let (mut vocab, mut added) = (Map::new(), Vec::new());
         // What is at the end and stands for nothing are rows that the model has for rounder numbers.
         let used = self.kinds.iter().rposition(|kind| *kind != kind::UNUSED).map_or(0, |i| i + 1);
@@ -383,15 +377,13 @@ impl Tokens {
         let merges = self.merges.iter().filter(|merge| *merge != NEVER);
         let merges: Vec<Value> = merges.map(pair).collect::<Result<_>>()?;
         let way = ways().into_iter().find(|(name, _)| *name == self.pre).map(|(_, way)| way);
-        let level = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
-            "use_regex": true});
         let file = json!({
             "version": "1.0",
             "added_tokens": added,
             // Llama's and GPT-2's take text as it is; Qwen's puts it into one of Unicode's forms.
             "normalizer": (self.pre == "qwen2").then(|| json!({"type": "NFC"})),
             "pre_tokenizer": way,
-            "decoder": level,
+            "decoder": byte_level(true),
             "model": {"type": "BPE", "ignore_merges": ignores_merges(&self.pre), "vocab": vocab,
                 "merges": merges},
         });

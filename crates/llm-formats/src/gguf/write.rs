@@ -7,7 +7,6 @@ use crate::mapping::Fill;
 use crate::safetensors::pieces;
 use llm_core::base::replace_file;
 use llm_core::message;
-use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -23,12 +22,6 @@ pub(super) struct Outgoing<'a> {
     pub(super) stored: Stored,
     /// Its rows.
     pub(super) fill: Fill<'a>,
-}
-
-impl fmt::Debug for Outgoing<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outgoing").field("name", &self.name).finish_non_exhaustive()
-    }
 }
 
 impl Outgoing<'_> {

@@ -9,7 +9,7 @@ use crate::holder::{Holder, LLAMA};
 use crate::imported::{MODERN, Note, shortest, with_inner};
 use llm_core::base::{Fill, Message};
 use llm_core::{AttentionSpec, Config, TinyGPT, TokenId, message};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Fields that would change what is computed, with the one value that they may have.
 const NEUTRAL: [(&str, f64, &str); 6] = [
@@ -21,35 +21,14 @@ const NEUTRAL: [(&str, f64, &str); 6] = [
     ("logits_scaling", 1.0, "1"),
 ];
 
-/// What `transformers` takes for a field that is not there.
-struct Usual {
-    vocab_size: usize,
-    inner: usize,
-    kv_heads: Option<usize>,
-    head_dim: Option<usize>,
-    positions: usize,
-}
-
-fn usual(family: Family) -> Usual {
-    let llama = Usual {
-        vocab_size: 32_000,
-        inner: 11_008,
-        kv_heads: None,
-        head_dim: None,
-        positions: 2048,
-    };
-    let qwen = |head_dim| Usual {
-        vocab_size: 151_936,
-        inner: 22_016,
-        kv_heads: Some(32),
-        head_dim,
-        positions: 32_768,
-    };
+/// What `transformers` takes for fields that are not there: the vocabulary, the MLP's width, heads of keys,
+/// their width, positions.
+fn usual(family: Family) -> (usize, usize, Option<usize>, Option<usize>, usize) {
     match family {
-        Family::Gpt2 | Family::Llama => llama,
-        Family::Mistral => Usual { inner: 14_336, kv_heads: Some(8), positions: 131_072, ..llama },
-        Family::Qwen2 => qwen(None),
-        Family::Qwen3 => qwen(Some(128)),
+        Family::Gpt2 | Family::Llama => (32_000, 11_008, None, None, 2048),
+        Family::Mistral => (32_000, 14_336, Some(8), None, 131_072),
+        Family::Qwen2 => (151_936, 22_016, Some(32), None, 32_768),
+        Family::Qwen3 => (151_936, 22_016, Some(32), Some(128), 32_768),
     }
 }
 
@@ -65,18 +44,18 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     if fields.text("hidden_act", "silu")? != "silu" {
         return Err(unsupported("hidden_act", &fields.0["hidden_act"], "silu"));
     }
-    let usual = usual(family);
+    let (vocab_size, inner, kv_heads, head_dim, positions) = usual(family);
     let (n_layers, n_heads) =
         (fields.size("num_hidden_layers", 32)?, fields.size("num_attention_heads", 32)?);
     let (d_model, inner) =
-        (fields.size("hidden_size", 4096)?, fields.size("intermediate_size", usual.inner)?);
-    let said = fields.size("max_position_embeddings", usual.positions)?;
+        (fields.size("hidden_size", 4096)?, fields.size("intermediate_size", inner)?);
+    let said = fields.size("max_position_embeddings", positions)?;
     let or_usual = |field: &str, usual: Option<usize>| match fields.0.contains_key(field) {
         true => fields.size_or_null(field),
         false => Ok(usual),
     };
-    let kv_heads = or_usual("num_key_value_heads", usual.kv_heads)?.unwrap_or(n_heads);
-    let head_dim = or_usual("head_dim", usual.head_dim)?;
+    let kv_heads = or_usual("num_key_value_heads", kv_heads)?.unwrap_or(n_heads);
+    let head_dim = or_usual("head_dim", head_dim)?;
     let (biases, mlp_bias) = biases(fields, family)?;
     let rotary = rope::parse(fields, said)?;
     let attention = AttentionSpec {
@@ -89,7 +68,7 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
         ..AttentionSpec::new(MODERN, n_heads)
     };
     let attention = shortest(attention, d_model);
-    let vocab_size = fields.size("vocab_size", usual.vocab_size)?;
+    let vocab_size = fields.size("vocab_size", vocab_size)?;
     let context = said.min(Config::MAX_SEQ);
     let config = Config {
         norm_eps: fields.eps("rms_norm_eps", 1e-6)?,
@@ -211,7 +190,7 @@ pub(super) fn write(
     begin: Option<TokenId>,
     end: Option<TokenId>,
 ) -> Value {
-    let all = json!({
+    let mut all = json!({
         "architectures": [family.classes()[0]],
         "attention_dropout": 0.0,
         "bos_token_id": begin,
@@ -235,23 +214,19 @@ pub(super) fn write(
         "use_cache": true,
         "vocab_size": config.vocab_size,
     });
-    let more = match family {
-        Family::Gpt2 => json!({}),
-        Family::Llama => json!({
-            "attention_bias": own.biases.contains(&true),
-            "mlp_bias": config.mlp_bias,
-        }),
-        Family::Mistral => json!({ "sliding_window": own.window }),
-        Family::Qwen2 | Family::Qwen3 => json!({
-            "max_window_layers": if own.window.is_some() { 0 } else { config.n_layers },
-            "sliding_window": own.window,
-            "use_sliding_window": own.window.is_some(),
-        }),
-    };
-    let mut all: Map<String, Value> = all.as_object().cloned().unwrap_or_default();
-    all.extend(more.as_object().cloned().unwrap_or_default());
-    if family == Family::Qwen3 {
-        all.insert("attention_bias".into(), json!(own.biases.contains(&true)));
+    let (is_qwen, window) = (matches!(family, Family::Qwen2 | Family::Qwen3), own.window);
+    if is_qwen {
+        all["max_window_layers"] = json!(if window.is_some() { 0 } else { config.n_layers });
+        all["use_sliding_window"] = json!(window.is_some());
     }
-    Value::Object(all)
+    if is_qwen || family == Family::Mistral {
+        all["sliding_window"] = json!(window);
+    }
+    if matches!(family, Family::Llama | Family::Qwen3) {
+        all["attention_bias"] = json!(own.biases.contains(&true));
+    }
+    if family == Family::Llama {
+        all["mlp_bias"] = json!(config.mlp_bias);
+    }
+    all
 }

@@ -3,17 +3,15 @@
 use super::Dtype;
 use super::header::{self, MAX_HEADER, Row};
 use crate::error::{FormatError, Result, shown};
+use crate::files::numbers;
 use crate::wanted::{Wanted, finite, places};
 use half::{bf16, f16};
 use llm_core::base::memory;
 use llm_core::buffer::Preview;
-use llm_core::{Error, message};
+use llm_core::message;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io::{self, Read};
-
-/// Tensors pass through a buffer of this many bytes, a multiple of four.
-const CHUNK: usize = 1 << 16;
 
 /// A file whose header has been read, or several whose tensors together are one model's.
 pub struct Contents<R> {
@@ -150,7 +148,6 @@ impl<R: Read> Contents<R> {
             total = total.saturating_add(row.length.saturating_mul(wide));
         }
         memory::require(total)?;
-        let mut chunk = vec![0; CHUNK];
         for (row, place) in rows.iter().zip(places) {
             let Some(i) = place else {
                 let input = &mut self.inputs[row.file];
@@ -160,15 +157,17 @@ impl<R: Read> Contents<R> {
                 }
                 continue;
             };
+            let input = &mut self.inputs[row.file];
+            let count = |bytes: u64| usize::try_from(row.length / bytes).unwrap_or(usize::MAX);
             let values = match row.dtype {
-                Dtype::U8 => Values::Bytes(self.elements(row, &mut chunk, u8::from_le_bytes)?),
-                Dtype::F16 => Values::Floats(
-                    self.elements(row, &mut chunk, |b| f16::from_le_bytes(b).to_f32())?,
-                ),
-                Dtype::BF16 => Values::Floats(
-                    self.elements(row, &mut chunk, |b| bf16::from_le_bytes(b).to_f32())?,
-                ),
-                _ => Values::Floats(self.elements(row, &mut chunk, f32::from_le_bytes)?),
+                Dtype::U8 => Values::Bytes(numbers(input, count(1), u8::from_le_bytes)?),
+                Dtype::F16 => {
+                    Values::Floats(numbers(input, count(2), |b| f16::from_le_bytes(b).to_f32())?)
+                }
+                Dtype::BF16 => {
+                    Values::Floats(numbers(input, count(2), |b| bf16::from_le_bytes(b).to_f32())?)
+                }
+                _ => Values::Floats(numbers(input, count(4), f32::from_le_bytes)?),
             };
             if let Values::Floats(values) = &values {
                 finite(&row.name, values)?;
@@ -176,29 +175,6 @@ impl<R: Read> Contents<R> {
             take(i, values)?;
         }
         Ok(())
-    }
-
-    /// The elements of one tensor, whose length the settings asked for, from N bytes each.
-    fn elements<T, const N: usize>(
-        &mut self,
-        row: &Row,
-        chunk: &mut [u8],
-        element: impl Fn([u8; N]) -> T,
-    ) -> Result<Vec<T>> {
-        let count = usize::try_from(row.length).map_or(usize::MAX, |bytes| bytes / N);
-        let mut out = Vec::new();
-        out.try_reserve_exact(count).map_err(|_| {
-            let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
-            FormatError::Core(Error::Memory { needed, available: memory::available() })
-        })?;
-        let mut left = row.length;
-        while left > 0 {
-            let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
-            self.inputs[row.file].read_exact(bytes)?;
-            out.extend(bytes.as_chunks().0.iter().map(|&b| element(b)));
-            left -= bytes.len() as u64;
-        }
-        Ok(out)
     }
 }
 

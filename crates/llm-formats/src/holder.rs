@@ -1,5 +1,5 @@
-//! What a kind of model of another program holds. Everything else of a description is refused, by its
-//! key: an export is the same model, or none.
+//! The gate to the models of other programs: what a kind of model does not hold is refused by its key.
+//! An export is the same model, or none.
 
 use crate::error::shown;
 use crate::imported::{MODERN, SEVERAL, shortest};
@@ -112,7 +112,7 @@ impl Holder {
     }
 }
 
-/// What the key of an attention stands for.
+/// The key of an attention, in words.
 fn words(key: &str) -> Message {
     match key {
         "kv_heads" => message!("heads that share keys and values (kv_heads)"),

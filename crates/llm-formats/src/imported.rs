@@ -24,24 +24,24 @@ pub(crate) const SEVERAL: &str = "multi-head";
 /// queries, a window.
 pub(crate) const MODERN: &str = "modern";
 
-/// What was read, all of it checked.
+/// A model that was read, all of it checked.
 #[derive(Debug)]
 pub struct Imported {
     /// Sizes and options.
     pub config: Config,
-    /// Its attention.
+    /// The attention, made.
     pub attention: Arc<dyn Attention>,
     /// Names and weights.
     pub parameters: Vec<(String, Tensor)>,
-    /// What its tokens mean.
+    /// Meaning of the tokens.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// How it would be trained on.
+    /// Settings with which training would go on.
     pub recipe: Recipe,
     /// Steps done.
     pub step: u64,
     /// Updates done and moments, where they came along.
     pub optimizer: Option<OptimizerState>,
-    /// What one should know about it.
+    /// Decisions that the reader should know of.
     pub notes: Vec<Note>,
 }
 
@@ -102,21 +102,21 @@ pub enum Note {
         /// `attention_dropout`.
         dropout: f64,
     },
-    /// It may read more positions than a model here.
+    /// The model may read more positions than one here.
     LongContext {
         /// `max_position_embeddings`.
         said: usize,
     },
     /// Several tokens end a text; one does here.
     FurtherEnds {
-        /// The one.
+        /// The token that is taken.
         end: TokenId,
     },
     /// The model's table has more rows than the vocabulary has tokens.
     FewerTokens {
-        /// In the vocabulary.
+        /// Tokens of the vocabulary.
         tokens: usize,
-        /// In the table.
+        /// Rows of the model's table.
         rows: usize,
     },
     /// There are no tokenizer files: tokens are numbers.
@@ -127,16 +127,16 @@ pub enum Note {
     HeadsUnknown,
     /// Weights were stored rounded: they are what was left of them.
     Rounded {
-        /// The type that most of them were stored as.
+        /// Type that most weights were stored as.
         kind: &'static str,
     },
-    /// It says how a conversation is written as a text, which has no place here.
+    /// The file has a chat template, which has no place here.
     ChatTemplate,
     /// Two files have a chat template, and not the same one.
     TwoTemplates,
-    /// It ends a text with a token that does not end one here.
+    /// The file ends a text with a token that does not end one here.
     OtherEnd {
-        /// Its number.
+        /// Number of that token.
         token: u32,
     },
 }
@@ -199,7 +199,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// How a model from elsewhere is trained on, when nothing is said: small steps of an even size,
+/// The way in which a model from elsewhere is trained on, when nothing is said: small steps of an even size,
 /// so that it does not forget, over windows that fit into memory. Nothing is planned yet.
 pub fn fine_tuning(config: &Config) -> Recipe {
     let hyperparameters = Hyperparameters {

@@ -6,6 +6,7 @@
 
 use crate::error::{FormatError, Result};
 use crate::imported::parameter;
+use crate::safetensors::Fill;
 use llm_core::model::{ParamList, Start, parameter_list};
 use llm_core::{AttentionSpec, Config, Tensor, TinyGPT, message};
 use rayon::prelude::*;
@@ -16,16 +17,16 @@ use std::ops::Range;
 /// Names of theirs for a name of ours.
 type Table = &'static [(&'static str, &'static [&'static str])];
 
-/// How the tensors of a kind of model are called and laid out.
+/// Names and layout of the tensors of a kind of model.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// Before every name but the output head's, in files that have that head.
+    /// Text before every name but the output head's, in files that have that head.
     pub(crate) prefix: &'static str,
-    /// Before the number of a block.
+    /// Text before the number of a block.
     pub(crate) blocks: &'static str,
-    /// Outside the blocks; the token table first.
+    /// Names outside the blocks; the token table first.
     pub(crate) rest: Table,
-    /// Within a block.
+    /// Names within a block.
     pub(crate) block: Table,
     pub(crate) head: &'static str,
     /// Tensors of a block that older files have besides, which follow from the settings.
@@ -43,7 +44,7 @@ pub(crate) struct Source {
     /// The columns of ours that it is.
     pub(crate) columns: Range<usize>,
     pub(crate) shape: Vec<usize>,
-    /// Its rows are our columns.
+    /// Rows of theirs are columns of ours.
     pub(crate) turned: bool,
     /// D where its rows are in the order of neighbours.
     pub(crate) neighbours: Option<usize>,
@@ -53,7 +54,7 @@ pub(crate) struct Source {
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
     map: &'static Mapping,
-    /// For messages.
+    /// Name of the kind of model, for messages.
     kind: &'static str,
     /// Columns of queries, and of keys or values.
     heads: [usize; 2],
@@ -101,7 +102,7 @@ impl Names {
         }
         let is_table = ["wte", "wpe"].contains(&ours);
         let turned = shape.len() > 1 && !is_table && (ours == "w_lm" || !self.map.conv1d);
-        // Of queries, keys and values all but the last are turned by their positions.
+        // Queries and keys are turned by their positions, values are not.
         let paired = |i: usize| self.map.neighbours && found.len() == 3 && i < 2;
         let mut first = 0;
         let source = |(i, (name, width)): (usize, (&&str, usize))| {
@@ -194,9 +195,6 @@ pub(crate) fn finished(list: ParamList, made: Vec<Vec<f32>>) -> Result<Vec<(Stri
     };
     list.into_iter().zip(made).map(finished).collect()
 }
-
-/// Fills rows of a tensor of theirs, from a first one on.
-pub(crate) type Fill<'a> = Box<dyn Fn(usize, &mut [f32]) + 'a>;
 
 /// The tensors of a model as one of theirs with these settings, which may have more than ours: gains
 /// are then 1 and biases 0, and what reads a head that is switched off is 0. The function is the same.

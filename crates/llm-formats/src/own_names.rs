@@ -29,7 +29,7 @@ const KEY: &str = "tiny-gpt";
 /// Name of the tensor with the tokenizer's data.
 const TOKENIZER: &str = "tokenizer";
 
-/// What the weights do not say.
+/// Everything that the weights do not say.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {

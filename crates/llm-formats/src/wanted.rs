@@ -1,4 +1,4 @@
-//! Which tensors a file must have.
+//! The tensors that a file must have.
 
 use crate::error::{FormatError, Result, shown};
 use llm_core::message;
@@ -8,9 +8,9 @@ use std::collections::HashMap;
 /// A tensor that a file must have.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Its name in the file.
+    /// Name in the file.
     pub name: String,
-    /// Its shape, row-major.
+    /// Lengths of the axes, row-major.
     pub shape: Vec<usize>,
     /// F32, which may be stored with fewer bits, or U8.
     pub dtype: Dtype,

@@ -4,7 +4,8 @@ use super::Values;
 use llm_core::model::{Mlp, Norm, Positions};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{Config, TinyGPT};
-use llm_formats::gguf::{BlockType, Gguf, Needed, Stored, dequantise, export, modelfile, quantise};
+use llm_formats::gguf::{BlockType, Gguf, Stored, dequantise, export, modelfile, quantise};
+use llm_formats::safetensors::Wanted;
 use llm_variant_modern::Modern;
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ fn rows() -> Vec<f64> {
     let needed: Vec<_> = file
         .tensors
         .iter()
-        .map(|t| Needed { name: t.name.clone(), shape: t.shape.clone() })
+        .map(|t| Wanted::parameter(t.name.clone(), t.shape.clone()))
         .collect();
     let queries = needed.iter().position(|needed| needed.name == "blk.0.attn_q.weight").unwrap();
     let mut found = Vec::new();

@@ -18,7 +18,7 @@ impl Architecture {
     pub const ALL: [Architecture; 3] =
         [Architecture::Gpt2, Architecture::Llama, Architecture::Qwen3];
 
-    /// Its name in `general.architecture`, and what its keys begin with.
+    /// The name in `general.architecture`, and the beginning of the family's keys.
     pub fn name(self) -> &'static str {
         match self {
             Architecture::Gpt2 => "gpt2",
@@ -27,7 +27,7 @@ impl Architecture {
         }
     }
 
-    /// What such a model holds.
+    /// The gate that a model of ours has to pass.
     pub(super) fn holder(self) -> Holder {
         match self {
             Architecture::Gpt2 => GPT2,

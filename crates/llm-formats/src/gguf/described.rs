@@ -31,7 +31,7 @@ pub(super) struct Described {
 }
 
 impl Described {
-    /// As entries of a file's metadata, in their order.
+    /// Entries of a file's metadata, in their order.
     pub(super) fn entries(&self) -> Vec<(String, MetaValue)> {
         let Described { family, config, attention } = self;
         let key = |name: &str| format!("{}.{name}", family.name());

@@ -21,10 +21,10 @@ use std::path::Path;
 /// Key that only files of ours have, with the version of how they are written.
 const OURS: &str = "tiny-gpt.version";
 
-/// What one should know about a file that was written.
+/// Facts about a file that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// As what.
+    /// The kind of model in the file.
     pub family: Architecture,
     /// Matrices that were written as F32, since their rows are no whole blocks.
     pub unrounded: usize,
@@ -126,7 +126,7 @@ fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, Met
         (key(OURS), MetaValue::u32(1)),
     ];
     if stored == Stored::Q8_0 {
-        // Of the layouts of blocks: they have been these since 2023.
+        // The version of the layouts of blocks, the current one since 2023.
         entries.push((key("general.quantization_version"), MetaValue::u32(2)));
     }
     entries

@@ -13,48 +13,48 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io::Read;
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub(super) const MAGIC: [u8; 4] = *b"GGUF";
 /// Default alignment of tensors, in bytes.
 pub(super) const ALIGNMENT: u64 = 32;
 const MAX_ALIGNMENT: u64 = 4096;
-/// Key of another.
+/// Key of another alignment.
 const ALIGNMENT_KEY: &str = "general.alignment";
-/// Entries of metadata.
+/// Most entries of metadata.
 const MAX_ENTRIES: u64 = 1 << 12;
-/// Bytes of a name or a key.
+/// Most bytes of a name or a key.
 const MAX_NAME: u64 = 256;
-/// Axes of a tensor.
+/// Most axes of a tensor.
 const MAX_AXES: u32 = 4;
 /// Numbers that are handed on at once, if a row has not more.
 const PIECE: usize = 1 << 16;
-/// What reading keeps of a tensor besides its name, about.
+/// Bytes of memory for a tensor besides its name, about.
 const PER_TENSOR: u64 = 128;
 
 /// A tensor of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorInfo {
-    /// Its name.
+    /// Name in the file.
     pub name: String,
-    /// Its shape, row-major: the last axis is the one whose numbers are side by side. (The file has
-    /// it the other way round.)
+    /// Lengths of the axes, row-major: numbers of the last axis are side by side. (The file has the last
+    /// axis first.)
     pub shape: Vec<usize>,
-    /// How its numbers are stored.
+    /// Type of the stored numbers.
     pub kind: BlockType,
-    /// Where it begins, behind the first one.
+    /// Bytes from the beginning of the first tensor.
     offset: u64,
-    /// Its bytes.
+    /// Bytes in the file.
     length: u64,
 }
 
 /// A file whose part before the tensors has been read.
 pub struct Gguf<R> {
     input: Input<R>,
-    /// Where the first tensor begins.
+    /// Byte of the file at which the first tensor begins.
     start: u64,
-    /// In the order of their bytes.
+    /// All tensors, in the order of their bytes.
     pub tensors: Vec<TensorInfo>,
-    /// What else the file says.
+    /// Values of the metadata by their keys.
     pub metadata: BTreeMap<String, MetaValue>,
 }
 

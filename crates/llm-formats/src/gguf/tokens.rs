@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// What tokens are, in a file.
+/// Kinds of tokens, by their numbers in a file.
 mod kind {
     pub(super) const NORMAL: i32 = 1;
     /// Text is never cut into it.
@@ -43,7 +43,7 @@ const NEVER: &str = "\u{120}\u{120} \u{120}\u{120}";
 /// A tokenizer in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tokens {
-    /// How text is cut first.
+    /// Name of the way in which text is cut first.
     pre: String,
     names: Vec<String>,
     kinds: Vec<i32>,
@@ -53,7 +53,7 @@ pub(super) struct Tokens {
     end: Option<TokenId>,
     /// The token that ends an answer.
     end_of_turn: Option<TokenId>,
-    /// What is named besides them.
+    /// First and last token and chat template, where they are named.
     kept: Kept,
 }
 
@@ -69,7 +69,7 @@ const END_OF_TEXT_ID: &str = "tiny-gpt.end_of_text_id";
 pub(super) const TEMPLATE: &str = "chat_template";
 
 impl Tokens {
-    /// Of a tokenizer.
+    /// A tokenizer as a file has it.
     ///
     /// # Errors
     /// [`FormatError::NoGgufTokens`] for what llama.cpp cannot do.
@@ -125,7 +125,7 @@ impl Tokens {
         Tokens { pre: UNITS.into(), names, kinds, merges, ..Tokens::default() }
     }
 
-    /// Of a tokenizer.json, our own or one that was read.
+    /// A tokenizer.json, our own or one that was read, as a file has it.
     fn bpe(blob: &[u8]) -> Result<Tokens, Message> {
         let damaged = || message!("its tokenizer.json is damaged");
         let file: Value = serde_json::from_slice(blob).map_err(|_| damaged())?;
@@ -166,7 +166,7 @@ impl Tokens {
         Ok(Tokens { pre, names, kinds, merges, kept, ..Tokens::default() })
     }
 
-    /// As entries of a file's metadata, in their order. A file without a token that ends a text would
+    /// Entries of a file's metadata, in their order. A file without a token that ends a text would
     /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`]. One that learned turns
     /// ends where an answer does, as there are programs that know one end alone.
     pub(super) fn entries(self) -> Vec<(String, MetaValue)> {
@@ -213,7 +213,7 @@ impl Tokens {
         within.then_some(end)
     }
 
-    /// Of a file, if it has a tokenizer. Its lists of texts are taken out, as they may be long.
+    /// The tokenizer of a file, if there is one. Lists of texts are taken out, as they may be long.
     ///
     /// # Errors
     /// [`FormatError::Content`] for one that is not of GPT-2's kind, or damaged.
@@ -340,10 +340,10 @@ impl Tokens {
         same.then_some(tokenizer)
     }
 
-    /// As a tokenizer.json.
+    /// The tokenizer as a tokenizer.json.
     fn tokenizer_json(&self) -> Result<Vec<u8>> {
         let (mut vocab, mut added) = (Map::new(), Vec::new());
-        // What is at the end and stands for nothing are rows that the model has for rounder numbers.
+        // Unused tokens at the end are rows that the model has for rounder numbers.
         let used = self.kinds.iter().rposition(|kind| *kind != kind::UNUSED).map_or(0, |i| i + 1);
         for (id, (name, kind)) in self.names.iter().zip(&self.kinds).take(used).enumerate() {
             match *kind {

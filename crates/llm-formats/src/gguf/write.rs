@@ -3,8 +3,7 @@
 use super::file::{ALIGNMENT, MAGIC};
 use super::quantise::{Stored, quantise};
 use super::value::{MetaValue, write_text};
-use crate::mapping::Fill;
-use crate::safetensors::pieces;
+use crate::safetensors::{Fill, pieces};
 use llm_core::base::replace_file;
 use llm_core::message;
 use std::io::{self, Write};
@@ -14,13 +13,10 @@ use std::path::Path;
 const VERSION: u32 = 3;
 /// A tensor to be written.
 pub(super) struct Outgoing<'a> {
-    /// Its name.
     pub(super) name: String,
-    /// Row-major.
+    /// Lengths of the axes, row-major.
     pub(super) shape: Vec<usize>,
-    /// How its numbers are stored.
     pub(super) stored: Stored,
-    /// Its rows.
     pub(super) fill: Fill<'a>,
 }
 
@@ -33,7 +29,7 @@ impl Outgoing<'_> {
         self.shape.iter().product::<usize>() / self.width()
     }
 
-    /// Its bytes.
+    /// Bytes in the file.
     fn length(&self) -> u64 {
         let kind = self.stored.kind();
         (self.rows() * self.width() / kind.numbers() * kind.bytes()) as u64

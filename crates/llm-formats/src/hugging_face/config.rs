@@ -13,7 +13,7 @@ use llm_core::Config;
 use llm_core::model::Activation;
 use serde_json::{Value, json};
 
-/// Bytes of config.json.
+/// Most bytes of config.json.
 pub const MAX_LENGTH: u64 = 1 << 20;
 
 /// Reads config.json. A field that is not there has the value that `transformers` gives it.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Which of their models it is.
+/// The family of theirs that holds the model.
 ///
 /// # Errors
 /// [`FormatError::AttentionKind`], [`FormatError::Piece`] and [`FormatError::HeadBias`] for what none of
@@ -36,7 +36,7 @@ pub fn check_model(model: &TinyGPT) -> Result<Family> {
     if has_head_bias(model) { Err(FormatError::HeadBias) } else { Ok(family) }
 }
 
-/// What [`export`] writes otherwise than it is in the model.
+/// Sentences about what [`export`] writes otherwise than it is in the model.
 pub fn notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<Message> {
     let mut notes = Vec::new();
     let off = model.attention().spec().head_mask.iter().filter(|used| !**used).count();

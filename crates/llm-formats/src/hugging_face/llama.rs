@@ -85,7 +85,7 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     Ok(ConfigJson { family, config, attention, ends, notes })
 }
 
-/// Which biases there are: of queries, keys and values; of the projection back; of the MLP.
+/// Whether there are biases: of queries, keys and values; of the projection back; of the MLP.
 fn biases(fields: Fields<'_>, family: Family) -> Result<([bool; 2], bool)> {
     let (attention, mlp) = match family {
         Family::Llama => (true, true),
@@ -145,7 +145,7 @@ fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<
     }
 }
 
-/// What some of them hold of an attention.
+/// The gate of all of them together.
 const HOLDER: Holder = Holder {
     attention: &[
         "kv_heads",
@@ -164,7 +164,7 @@ const HOLDER: Holder = Holder {
     ..LLAMA
 };
 
-/// Which of them a model is, or what of it none of them has.
+/// The family that holds a model, or in words what of it none of them has.
 pub(super) fn family(model: &TinyGPT) -> Result<Family, Message> {
     HOLDER.check(model)?;
     let (config, own) = (model.config(), model.attention().spec());

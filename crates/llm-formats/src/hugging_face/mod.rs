@@ -29,13 +29,13 @@ pub use export::{check_model, export, notes, prepare_folder};
 pub use family::Family;
 pub use import::{from_parts, import};
 
-/// Weights.
+/// File of the weights.
 pub const WEIGHTS: &str = "model.safetensors";
-/// Which weights are in which of several files.
+/// File that names the file of each tensor, where there are several.
 pub const INDEX: &str = "model.safetensors.index.json";
-/// Sizes and options.
+/// File of sizes and options.
 pub const CONFIG: &str = "config.json";
-/// How text is drawn.
+/// File with the way in which text is drawn.
 pub const GENERATION: &str = "generation_config.json";
 
 #[cfg(test)]

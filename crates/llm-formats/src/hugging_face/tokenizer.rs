@@ -28,21 +28,21 @@ use std::sync::Arc;
 
 /// The file with a whole tokenizer.
 pub const TOKENIZER: &str = "tokenizer.json";
-/// Tokens and their numbers.
+/// File of tokens and their numbers.
 const VOCAB: &str = "vocab.json";
-/// Pairs that become one token, the first ones first.
+/// File of the pairs that become one token, the first ones first.
 const MERGES: &str = "merges.txt";
-/// What other models have in place of these.
+/// File that other models have in place of these.
 const SENTENCEPIECE: &str = "tokenizer.model";
-/// Which class reads the files, and what some tokens are for.
+/// File that names the class that reads the others, and what some tokens are for.
 const SETTINGS: &str = "tokenizer_config.json";
-/// The same, from before there was that one.
+/// Older file that says what some tokens are for.
 const SPECIAL: &str = "special_tokens_map.json";
-/// Tokens that were added to vocab.json, and their numbers.
+/// File of the tokens that were added to vocab.json, and their numbers.
 const ADDED: &str = "added_tokens.json";
-/// How a conversation is written down, where it does not stand there.
+/// File of the chat template, where it does not stand in the settings.
 const TEMPLATE: &str = "chat_template.jinja";
-/// Bytes of each of them.
+/// Most bytes of such a file.
 const MAX_SETTINGS: u64 = 16 << 20;
 
 /// A control character of which neither texts nor its letter in GPT-2's alphabet make use.

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Component, Path, PathBuf};
 
-/// Parts of a model.
+/// Most files of one model.
 const MAX_FILES: usize = 1 << 10;
 
 /// All tensors of a folder, and the file that what is wrong with them as a whole is said about.

@@ -16,9 +16,9 @@ use std::io::{self, Read};
 /// A file whose header has been read, or several whose tensors together are one model's.
 pub struct Contents<R> {
     inputs: Vec<R>,
-    /// In the order of their bytes, file by file.
+    /// All tensors, in the order of their bytes, file by file.
     pub rows: Vec<Row>,
-    /// What else the header says.
+    /// Texts of the header by their keys.
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -28,14 +28,14 @@ impl<R> fmt::Debug for Contents<R> {
     }
 }
 
-/// How numbers may be stored: every value of each is one of f32.
+/// The types in which numbers may be stored: every value of each is one of f32.
 pub const STORED_AS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::BF16];
 
 /// The elements of a tensor, row-major.
 pub enum Values {
-    /// Of a parameter, all finite.
+    /// Numbers of a parameter, all finite.
     Floats(Vec<f32>),
-    /// Of anything else.
+    /// Bytes of anything else.
     Bytes(Vec<u8>),
 }
 
@@ -80,7 +80,7 @@ impl<R: Read> Contents<R> {
         Ok(Contents { inputs: vec![input], rows, metadata })
     }
 
-    /// With the tensors of a further file.
+    /// Adds the tensors of a further file.
     ///
     /// # Errors
     /// [`FormatError::Content`] when one of its names is there already.
@@ -97,7 +97,7 @@ impl<R: Read> Contents<R> {
         Ok(self)
     }
 
-    /// Without what a wrapper of the model put before all names: `torch.compile`'s, and
+    /// Takes off what a wrapper of the model put before all names: `torch.compile`'s, and
     /// `DataParallel`'s.
     #[must_use]
     pub fn unwrapped(mut self) -> Contents<R> {
@@ -112,7 +112,7 @@ impl<R: Read> Contents<R> {
         self
     }
 
-    /// With another name for a tensor, if it is there.
+    /// Gives a tensor another name, if it is there.
     pub fn rename(&mut self, from: &str, to: String) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.name == from) {
             row.name = to;

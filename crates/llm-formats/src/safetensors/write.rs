@@ -13,12 +13,15 @@ use std::path::Path;
 /// Tensors pass through a buffer of about this many numbers.
 const PIECE: usize = 1 << 14;
 
+/// Fills rows of a tensor, from a first one on.
+pub type Fill<'a> = Box<dyn Fn(usize, &mut [f32]) + 'a>;
+
 /// The elements of a tensor to be written, row-major.
 pub enum Data<'a> {
-    /// As they are.
+    /// Numbers that are in memory.
     Floats(Cow<'a, [f32]>),
-    /// Made some rows a time, from a first one on.
-    Rows(Box<dyn Fn(usize, &mut [f32]) + 'a>),
+    /// Numbers that are made while they are written, some rows a time.
+    Rows(Fill<'a>),
     /// Bytes that are no numbers.
     Bytes(Cow<'a, [u8]>),
 }
@@ -36,11 +39,11 @@ impl fmt::Debug for Data<'_> {
 /// A tensor to be written.
 #[derive(Debug)]
 pub struct Named<'a> {
-    /// Its name.
+    /// Name in the file.
     pub name: String,
-    /// Its shape, as written.
+    /// Lengths of the axes in the file.
     pub shape: Vec<usize>,
-    /// Its elements.
+    /// Elements of the tensor.
     pub data: Data<'a>,
 }
 

@@ -19,8 +19,11 @@
 //! | [`texts`] | several files as one: where a text ends, what of them is unseen, their tokens |
 //! | [`chat`] | conversations: lines of JSON, a model's own chat template, which tokens are answers |
 //! | [`data_files`] | files that are given to learn from: folders, gzip, UTF-16, token numbers, what is no text |
+//! | `wanted` | which tensors a file must have |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
+//! | `holder` | what a kind of model of another program holds; everything else is refused by its key |
+//! | `mapping` | which of its tensors each of our parameters is, and their numbers both ways |
 //! | [`own_names`] | one safetensors file with this project's parameter names |
 //! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
 //! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's and Llama's names, config.json, tokenizer files |
@@ -86,9 +89,15 @@ pub mod chat;
 
 pub mod data_files;
 
+mod wanted;
+
 pub mod safetensors;
 
 pub mod imported;
+
+mod holder;
+
+mod mapping;
 
 pub mod own_names;
 

@@ -213,6 +213,15 @@ impl Error {
     pub fn config(field: &'static str, reason: impl Into<Message>) -> Error {
         Error::Config { field, reason: reason.into() }
     }
+
+    /// [`Error::config`] unless a condition on the setting holds.
+    pub(crate) fn unless(
+        holds: bool,
+        field: &'static str,
+        reason: impl Into<Message>,
+    ) -> Result<()> {
+        if holds { Ok(()) } else { Err(Error::config(field, reason)) }
+    }
 }
 
 /// Every kind of error is caused by something that a caller can do.

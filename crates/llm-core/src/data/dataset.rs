@@ -87,10 +87,9 @@ impl TokenDataset {
     /// [`Error::Config`] when the places do not rise, or one is beyond the last token.
     pub fn with_ends(self, places: Vec<usize>, end: TokenId) -> Result<TokenDataset> {
         let len = self.len();
-        if !places.is_sorted() || places.last().is_some_and(|&last| last > len) {
-            let reason = message!("they have to rise, up to the number of tokens, {}", len);
-            return Err(Error::config("places", reason));
-        }
+        let fits = places.is_sorted() && places.last().is_none_or(|&last| last <= len);
+        let reason = message!("they have to rise, up to the number of tokens, {}", len);
+        Error::unless(fits, "places", reason)?;
         Ok(TokenDataset { tokens: self.tokens.ended(places, end), ..self })
     }
 

@@ -100,9 +100,8 @@ impl<'m> Generator<'m> {
     ) -> Result<Generator<'m>> {
         sampling.check()?;
         let window = model.config().seq_len;
-        if !(1..=window).contains(&slide) {
-            return Err(Error::config("slide", message!("{} is outside 1..={}", slide, window)));
-        }
+        let within = (1..=window).contains(&slide);
+        Error::unless(within, "slide", message!("{} is outside 1..={}", slide, window))?;
         check_prompt(prompt, model.config().vocab_size)?;
         let decoder = Decoder::with_weights(model, kind)?;
         let (tokens, prompt_len) = (prompt.to_vec(), prompt.len());

@@ -51,9 +51,8 @@ impl Muon {
     /// # Errors
     /// [`Error::Config`] when a setting is outside its range.
     pub fn new(config: Hyperparameters, momentum: f32) -> Result<Muon> {
-        if !(0.0..1.0).contains(&momentum) {
-            return Err(Error::config("momentum", message!("{} is outside 0..1", momentum)));
-        }
+        let within = (0.0..1.0).contains(&momentum);
+        Error::unless(within, "momentum", message!("{} is outside 0..1", momentum))?;
         let mut settings = Settings::default();
         settings.insert("momentum", Value::Float(momentum))?;
         Ok(Muon { parts: OptimizerParts::new(&Muon::ROW, config, settings)?, momentum })

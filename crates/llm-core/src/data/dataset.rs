@@ -1,7 +1,7 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
 use super::passages::Passages;
-use super::tokens::StoredTokens;
+use super::tokens::{Store, StoredTokens};
 use super::{ByteFiles, Window, Windows};
 use crate::base::rng::{below, stream};
 use crate::base::{Error, Message, Result, TokenId, memory};
@@ -32,32 +32,39 @@ impl fmt::Debug for TokenDataset {
 impl TokenDataset {
     /// Tokens below 256, a byte each.
     pub fn from_bytes(bytes: Vec<u8>) -> TokenDataset {
-        TokenDataset::of(StoredTokens::bytes(bytes))
+        TokenDataset::all(Store::Bytes(Arc::new(bytes)))
+    }
+
+    fn all(store: Store) -> TokenDataset {
+        TokenDataset::of(StoredTokens::all(store))
     }
 
     fn of(tokens: StoredTokens) -> TokenDataset {
         TokenDataset { tokens, starts: None, passages: None }
     }
 
-    /// Tokens of any vocabulary.
+    /// Tokens of any vocabulary; where all are below 256, they are kept as a byte each.
     pub fn from_tokens(tokens: Vec<TokenId>) -> TokenDataset {
-        TokenDataset::of(StoredTokens::any(tokens))
+        if tokens.iter().all(|&t| t < 256) {
+            return TokenDataset::from_bytes(tokens.iter().map(|&t| t as u8).collect());
+        }
+        TokenDataset::all(Store::Wide(Arc::new(tokens)))
     }
 
     /// Tokens of a vocabulary of at most 65,536, in half the memory.
     pub fn from_narrow_tokens(tokens: Vec<u16>) -> TokenDataset {
-        TokenDataset::of(StoredTokens::narrow(tokens))
+        TokenDataset::all(Store::Narrow(Arc::new(tokens)))
     }
 
     /// The bytes of files, a token each, read whenever they are needed.
     pub fn from_files(files: ByteFiles) -> TokenDataset {
-        TokenDataset::of(StoredTokens::files(files))
+        TokenDataset::all(Store::Files(Arc::new(files)))
     }
 
     /// The tokens of files that hold them as numbers of 16 bits, little-endian, read whenever they
     /// are needed. A last byte without its second is left out.
     pub fn from_narrow_files(files: ByteFiles) -> TokenDataset {
-        TokenDataset::of(StoredTokens::narrow_files(files))
+        TokenDataset::all(Store::NarrowFiles(Arc::new(files)))
     }
 
     /// The same, with windows that begin only at these positions (in rising order).

@@ -199,6 +199,16 @@ impl Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }
     }
 
+    /// [`Error::TokenOutOfRange`] of the first of these tokens that is not below `vocab_size`.
+    pub(crate) fn unless_within(tokens: &[TokenId], vocab_size: usize) -> Result<()> {
+        match tokens.iter().position(|&token| token as usize >= vocab_size) {
+            Some(position) => {
+                Err(Error::TokenOutOfRange { token: tokens[position], position, vocab_size })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The file error, in one call.
     pub fn io(action: IoAction, path: impl Into<PathBuf>, source: std::io::Error) -> Error {
         Error::Io { action, path: path.into(), source }

@@ -126,8 +126,7 @@ impl TokenDataset {
     pub fn tokens(&self, start: usize, len: usize) -> Result<Vec<TokenId>> {
         let mut tokens = Vec::new();
         let needed = (len as u64).saturating_mul(size_of::<TokenId>() as u64);
-        let refused = |_| Error::Memory { needed, available: memory::available() };
-        tokens.try_reserve_exact(len).map_err(refused)?;
+        tokens.try_reserve_exact(len).map_err(|_| memory::refused(needed))?;
         tokens.resize(len, 0);
         self.read(start, &mut tokens)?;
         Ok(tokens)

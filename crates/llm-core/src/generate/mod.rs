@@ -197,10 +197,7 @@ fn check_prompt(prompt: &[TokenId], vocab_size: usize) -> Result<()> {
     if prompt.is_empty() {
         return Err(Error::shape("generate", "a prompt of one token or more", &[0]));
     }
-    match prompt.iter().position(|&t| t as usize >= vocab_size) {
-        Some(at) => Err(Error::TokenOutOfRange { token: prompt[at], position: at, vocab_size }),
-        None => Ok(()),
-    }
+    Error::unless_within(prompt, vocab_size)
 }
 
 /// The first of `n` tokens that the next one follows from, with `window` positions.

@@ -187,7 +187,7 @@ fn is_said(line: &str) -> bool {
 }
 
 /// Why bytes are no token numbers of 16 bits, the low byte first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoNumbers {
     /// A format of another kind.
     Foreign(Look),

@@ -57,10 +57,6 @@ mod alphabet;
 
 pub mod kept;
 
-#[cfg(feature = "bpe")]
-pub mod bpe;
-#[cfg(not(feature = "bpe"))]
-#[path = "no_bpe.rs"]
 pub mod bpe;
 
 pub mod tokenizers;

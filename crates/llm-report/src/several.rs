@@ -71,7 +71,7 @@ fn row(run: &RunFolder) -> Result<OneRun> {
         best: info.best.map(|best| best.val_loss),
         steps: info.step,
         seconds: (info.seconds > 0.0).then_some(info.seconds),
-        state: state_label(run.state()),
+        state: state_label(run.state()).into(),
     })
 }
 

@@ -1,6 +1,6 @@
 //! The conversations of a text: lines of JSON, the entries of a list, or values over several lines.
 
-use crate::data_file::{SAMPLE, UTF8_MARK};
+use crate::files::{SAMPLE, UTF8_MARK};
 use crate::json_look::JsonLook;
 use llm_core::base::Message;
 use llm_core::message;

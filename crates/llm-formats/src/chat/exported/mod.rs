@@ -13,7 +13,7 @@
 
 mod spoken;
 
-mod whatsapp;
+pub(crate) mod whatsapp;
 
 mod telegram;
 

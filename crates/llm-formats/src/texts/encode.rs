@@ -1,8 +1,8 @@
 //! A text as tokens, part by part: of one that does not fit into memory, the tokens may.
 
+use super::text::Text;
 use crate::bpe;
 use crate::error::{FormatError, Result};
-use crate::text::Text;
 use llm_core::base::memory;
 use llm_core::tokenizer::{CharTokenizer, END_OF_TEXT, Tokenizer, first_mark, split_at_marks};
 use llm_core::{Error, TokenDataset, TokenId, message};

@@ -366,7 +366,7 @@ fn what_helps(file: &[u8]) -> Message {
         return message!("mend the line, or learn the file as text with {data_as} text");
     };
     let filter = match look.holds() {
-        Holds::Export => return message!("the verb import chats makes conversations of it"),
+        Holds::Export(_) => return message!("the verb import chats makes conversations of it"),
         Holds::Chats if !look.is_judged() => return message!("mend the line"),
         _ if look.has_texts() => return message!("mend the line"),
         Holds::Texts(filter) => Some(filter),

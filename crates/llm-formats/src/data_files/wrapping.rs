@@ -129,7 +129,7 @@ impl Wrapping {
 fn aside(what: Message, holds: &Holds) -> Message {
     match holds {
         Holds::Chats => message!("{} ({data_as} chats reads the conversations in it)", what),
-        Holds::Export => message!("{} (the verb import chats makes conversations of it)", what),
+        Holds::Export(_) => message!("{} (the verb import chats makes conversations of it)", what),
         Holds::Texts(_) | Holds::Other => what,
     }
 }

@@ -75,23 +75,14 @@ pub fn in_parts(
 pub fn characters(text: &Text, is_marked: bool) -> Result<CharTokenizer> {
     let ends = Ends { marked: is_marked, ..Ends::default() };
     let mut parts = Parts::new(text, ends, CHAR_PART, &CharTokenizer::last_cut);
-    let mut failed = None;
-    let read = std::iter::from_fn(|| match parts.next() {
-        Ok(part) => part,
-        Err(e) => {
-            failed = Some(e);
-            None
+    let read = std::iter::from_fn(|| parts.next().transpose());
+    let pieces = read.flat_map(|part| match part {
+        Ok(part) if is_marked => {
+            split_at_marks(&part.bytes).map(|piece| Ok(piece.to_vec().into())).collect()
         }
+        part => vec![part.map(|part| part.bytes)],
     });
-    let pieces = read.flat_map(|part| match is_marked {
-        true => split_at_marks(&part.bytes).map(|piece| Ok(piece.to_vec().into())).collect(),
-        false => vec![Ok(part.bytes)],
-    });
-    let made = CharTokenizer::from_parts(pieces);
-    match failed {
-        Some(e) => Err(e),
-        None => Ok(made?),
-    }
+    Ok(CharTokenizer::from_parts(pieces)?)
 }
 
 /// The tokens of a text with marks, whose parts are cut by several threads.
@@ -139,12 +130,13 @@ impl<'t> Parts<'t> {
     ) -> Result<Vec<T>> {
         let (end, is_marked) = (tokenizer.end_of_text(), self.ends.marked);
         let mut tokens: Vec<T> = Vec::new();
-        while let Some(Part { start, bytes, ended }) = self.next()? {
+        let long_run = |e| match e {
+            Error::Memory { .. } => FormatError::LongRun(e),
+            other => other.into(),
+        };
+        while let Some(Part { start, bytes, ended }) = self.next().map_err(long_run)? {
             let made = if is_marked { marked(tokenizer, &bytes) } else { tokenizer.encode(&bytes) };
-            let mut made = made.map_err(|e| match e {
-                Error::Memory { .. } => FormatError::LongRun(e),
-                other => other.after(start as u64).into(),
-            })?;
+            let mut made = made.map_err(|e| long_run(e.after(start as u64)))?;
             made.extend(end.filter(|_| ended));
             if tokens.capacity() - tokens.len() < made.len() {
                 // As many for the rest as for what is read, and some more.
@@ -160,7 +152,7 @@ impl<'t> Parts<'t> {
         Ok(tokens)
     }
 
-    fn next(&mut self) -> Result<Option<Part<'t>>> {
+    fn next(&mut self) -> llm_core::Result<Option<Part<'t>>> {
         let start = self.place;
         if start == self.text.len() {
             return Ok(None);
@@ -174,7 +166,7 @@ impl<'t> Parts<'t> {
             let cut = if is_last { Some(rest) } else { self.cut(start, &bytes)? };
             let Some(cut) = cut else {
                 size = size.saturating_mul(2); // a word that is longer than a part
-                memory::require(2 * size as u64).map_err(FormatError::LongRun)?;
+                memory::require(2 * size as u64)?;
                 continue;
             };
             match &mut bytes {
@@ -191,7 +183,7 @@ impl<'t> Parts<'t> {
     }
 
     /// Where `part`, which begins at `start`, may end: not within a mark.
-    fn cut(&self, start: usize, part: &[u8]) -> Result<Option<usize>> {
+    fn cut(&self, start: usize, part: &[u8]) -> llm_core::Result<Option<usize>> {
         let Some(cut) = (self.last_cut)(part) else { return Ok(None) };
         if !self.ends.marked {
             return Ok(Some(cut));

@@ -98,6 +98,9 @@ fn small(path: &Path, input: io::Result<impl Read>, most: u64) -> llm_core::Resu
     read.map(|_| bytes).map_err(|e| Error::io(IoAction::Read, path, e))
 }
 
+/// Bytes from the beginning of a file that say what it is.
+pub const SAMPLE: usize = 64 << 10;
+
 /// The three bytes that some programs write before UTF-8.
 pub const UTF8_MARK: [u8; 3] = *b"\xEF\xBB\xBF";
 

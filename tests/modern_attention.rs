@@ -216,7 +216,7 @@ fn groups_are_heads_that_are_repeated() {
 }
 
 #[test]
-fn text_is_written_from_the_cache_as_it_was_learnt() {
+fn text_is_written_from_the_cache_as_it_was_learned() {
     for (attention, config) in
         variants().into_iter().flat_map(|a| [baseline(), llama()].map(|c| (a.clone(), c)))
     {

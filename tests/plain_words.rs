@@ -38,14 +38,13 @@ const ODD: [(&str, &str); 3] = [
 ];
 
 /// Words that stand nowhere: in code, messages, pages and scripts.
-const REFUSED: [(&str, &str); 12] = [
+const REFUSED: [(&str, &str); 11] = [
     ("learnt", "learned"),
     ("by heart", "memorised"),
     ("needed is a ", "expected a .."),
     ("needed is the ", "expected the .."),
     ("needed is '", "expected '..'"),
     ("needed is {", "expected {}"),
-    ("needed are", "expected .."),
     (": there are '", "valid values: '..'"),
     (": there are {", "valid values: {}"),
     ("possible are", "valid values: .."),
@@ -84,7 +83,9 @@ fn is_elliptical(text: &str) -> bool {
     let is_open = |rest: &str| {
         let word = rest.strip_prefix(' ').and_then(|rest| rest.split_whitespace().next());
         let word = word.unwrap_or_default();
-        rest.is_empty() || rest.starts_with(['.', ',', ';', ':']) || OPEN.contains(&format!(" {} ", word.trim_end_matches(',')))
+        rest.is_empty()
+            || rest.starts_with(['.', ',', ';', ':'])
+            || OPEN.contains(&format!(" {} ", word.trim_end_matches(',')))
     };
     let is_bare = text.strip_suffix('.').is_some_and(|word| BARE.contains(&format!(" {word} ")));
     is_bare

@@ -91,7 +91,7 @@ fn is_elliptical(text: &str) -> bool {
     is_bare
         || text.starts_with("..")
         || text.starts_with('…')
-        || ELLIPTICAL.iter().any(|words| begins(&words))
+        || ELLIPTICAL.iter().any(begins)
         || text.strip_prefix("The same").is_some_and(is_open)
 }
 

@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 /// How many are drawn, unless `LLM_CONFIGURATIONS` says otherwise.
 const CONFIGURATIONS: u64 = 1_000;
-/// Every so many goes out to files, which take longest.
+/// One in this many goes out to files, which take longest.
 const EXPORTED: u64 = 4;
 
 type FromSpec = fn(&AttentionSpec) -> Result<Arc<dyn Attention>>;
 
-/// Of a program: how it makes an attention from a file.
+/// How the program with this number makes an attention from a file.
 fn from_spec(program: usize) -> FromSpec {
     match program {
         0 => |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),

@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     None,
-    /// Its description has a key of a field of core's.
+    /// The description has a key of a field of core's.
     Description,
     /// A position too few.
     Shape,

@@ -55,6 +55,7 @@ fn the_pages_are_there() {
         "learn_by_hand",
         "library_examples",
         "looking_inside",
+        "pages",
         "promises",
         "training_and_inference_walkthrough",
         "transformer_math_to_code",

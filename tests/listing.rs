@@ -28,7 +28,7 @@ fn listed(model: &TinyGPT) -> (Tensor, Vec<Listed>) {
     listing(|| model.loss(&batch, Mode::Training).unwrap())
 }
 
-/// Does the list of this model's loss give the loss again?
+/// The list of this model's loss, which gives the loss again.
 fn comes_back(config: Config, attention: Arc<dyn Attention>) -> Vec<Listed> {
     let model = TinyGPT::with_attention(config, attention, 7).unwrap();
     let (loss, list) = listed(&model);

@@ -40,7 +40,7 @@ fn model(f: &Fixture) -> TinyGPT {
     model
 }
 
-/// The same with the fixture's norms, MLPs and positions.
+/// A configuration with the fixture's norms, MLPs and positions.
 fn beyond_the_baseline(f: &Fixture, config: Config) -> Config {
     let mut config = Config { n_inner: f.meta("inner") as usize, ..config };
     for name in ["norm", "mlp", "positions"] {

@@ -6,7 +6,7 @@ use llm_variant_modern::HeadShape;
 
 const RADIUS: f64 = 105.0;
 
-/// Where the arrow of a position ends, at so many times the radius.
+/// Where the arrow of a position ends, at `times` the radius.
 fn tip([x, y]: [f64; 2], position: usize, times: f64) -> [f64; 2] {
     let arrow = turning::turned(&[1.0, 0.0], 10_000.0, 2, position);
     // Upwards is less in a picture.

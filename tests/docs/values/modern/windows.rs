@@ -51,7 +51,7 @@ fn means(window: usize) -> Vec<f64> {
     wide(causal_attention_grouped(&qkv, heads, &[], None).unwrap().data())
 }
 
-/// Tokens that the last position's scores depend on, in a model of so many blocks.
+/// Tokens that the last position's scores depend on, in a model of `n_layers` blocks.
 fn reach(n_layers: usize) -> usize {
     const N: usize = 12;
     let config = Config { positions: Positions::None, ..Config::new(7, N, 16, n_layers) };

@@ -153,7 +153,6 @@ impl Trainer {
         }
         let mut options = Options {
             given: given_settings,
-            heads,
             arch: named("arch", arch, &Arch::ALL, Arch::name)?,
             preset: named("preset", preset, &[Preset::Original], Preset::name)?,
             epochs,
@@ -170,8 +169,8 @@ impl Trainer {
         val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
         let models = models::of_new(attention, options.arch, &options.given);
         let models = models.map_err(PyValueError::new_err)?;
-        if attention == Some("single-head") && options.heads.is_none() {
-            options.heads = Some(1);
+        if attention == Some("single-head") {
+            options.given.entry("heads").or_insert(Value::Whole(1));
         }
         let inner = apart(py, n, move || {
             let plan = Plan::new(models, &options, &|_, _| ())?;

@@ -1,6 +1,8 @@
 //! An optimizer from outside the core, with numbers of its own: SGD with momentum. It trains, is saved and
 //! goes on exactly where its row is given, and is refused by its name where it is not.
 
+use llm_cli::Program;
+use llm_cli::command_line::{Parsed, parse};
 use llm_core::base::{Error, Result};
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save, to_bytes};
 use llm_core::model::SingleHead;
@@ -11,6 +13,7 @@ use llm_core::{
     Config, Gradients, Hyperparameters, Recipe, Tensor, TinyGPT, TokenDataset, message,
 };
 use llm_run::models::{BASELINE, Models};
+use llm_run::plan::check_options;
 use std::sync::Arc;
 
 /// Stochastic gradient descent with momentum, Nesterov's if it is asked for: PyTorch's `SGD`.
@@ -81,6 +84,10 @@ impl Optimizer for Sgd {
 
 /// What the caller of this program knows.
 const OPTIMIZERS: &[OptimizerRow] = &[AdamW::ROW, Lion::ROW, Sgd::ROW];
+
+/// A program that knows it.
+const PROGRAM: Program =
+    Program { about: "", models: Models { optimizers: OPTIMIZERS, ..BASELINE }, attend: None };
 
 fn own(settings: &[(&str, Value)]) -> Settings {
     let mut own = Settings::default();
@@ -194,4 +201,33 @@ fn a_number_that_it_has_not_is_refused_by_its_key() {
     let refused = Checkpoint::from_bytes_with("file", &file, FEWER).unwrap_err();
     let refused = llm_core::base::with_causes(&refused).to_string();
     assert!(refused.ends_with("optimizer: sgd has no setting 'nesterov'"), "{refused}");
+}
+
+/// The program that has its row takes its name and its numbers as flags, and explains it in the help.
+#[test]
+fn it_is_named_by_a_flag() {
+    let words = |words: &[&str]| parse(&PROGRAM, ["own"].iter().chain(words).map(Into::into));
+    let optimizer = |flags: &[&str]| {
+        let Parsed::Run(cli) = words(flags) else { panic!("not understood: {flags:?}") };
+        let settings = check_options(&PROGRAM.models, &cli.train.options(), 4000);
+        let settings = settings.map_err(|e| e.to_string())?;
+        let recipe = settings.decided().recipe;
+        let made = recipe.make_optimizer(OPTIMIZERS).map_err(|e| e.to_string())?;
+        Ok::<_, String>((made.name(), made.settings()))
+    };
+    let sgd = ["--optimizer", "sgd"];
+    assert_eq!(optimizer(&sgd), Ok(("sgd", own(Sgd::ROW.settings))));
+    let set = ["--optimizer-set=momentum=0.875", "--optimizer-set", "nesterov=true"];
+    assert_eq!(optimizer(&[&sgd[..], &set].concat()), Ok(("sgd", own(&numbers()))));
+    for (number, why) in [
+        ("dampening=0.5", "sgd has no 'dampening'; valid names: momentum, nesterov"),
+        ("nesterov=1.5", "'nesterov=1.5': expected yes or no"),
+        ("momentum", "'momentum': expected a single-precision number"),
+        ("momentum=1", "momentum 1 is outside 0..1"),
+    ] {
+        let refused = optimizer(&[&sgd[..], &["--optimizer-set", number]].concat()).unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+    }
+    let Parsed::Text(help) = words(&["--help"]) else { panic!("no help") };
+    assert!(help.contains("sgd") && help.contains("The gradient and its momentum"), "{help}");
 }

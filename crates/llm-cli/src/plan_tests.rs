@@ -16,7 +16,7 @@ use llm_core::train::Trainer;
 use llm_core::{TinyGPT, TokenDataset};
 use llm_run::note::Note;
 use llm_run::plan::{Plan, check_options};
-use llm_run::settings::{Given, OnLoad};
+use llm_run::settings::{self, Given, OnLoad};
 use std::fmt::Debug;
 use std::path::PathBuf;
 
@@ -36,19 +36,17 @@ fn args(words: &[String], file: &str) -> TrainArgs {
 
 /// The flags of core's settings.
 fn flags() -> impl Iterator<Item = &'static Flag> {
-    crate::flags::flags().filter(|flag| flag.setting().is_some())
+    crate::flags::flags().iter().filter(|flag| settings::of_key(flag.setting.key).is_some())
 }
 
 /// What is typed for a value within its range that is not this one.
 fn another(flag: &Flag, old: &Value) -> String {
     match (flag.kind, old) {
         (Kind::Switch, Value::Bool(yes)) => (!yes).to_string(),
-        (Kind::Word(words), Value::Text(old)) => {
-            words().into_iter().map(|word| word.0).find(|word| word != old).unwrap().into()
+        (Kind::Word, Value::Text(old)) => {
+            flag.words().into_iter().map(|word| word.0).find(|word| word != old).unwrap().into()
         }
-        (Kind::U64 | Kind::U32, Value::Whole(n)) => {
-            (if *n > 1 { n - 1 } else { n + 1 }).to_string()
-        }
+        (Kind::Whole(_), Value::Whole(n)) => (if *n > 1 { n - 1 } else { n + 1 }).to_string(),
         (Kind::List, Value::Text(_)) => "2,7".into(),
         (Kind::F32, Value::Float(x)) => (if *x > 0.0 { x / 2.0 } else { 0.005 }).to_string(),
         (Kind::F64, Value::Double(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
@@ -57,7 +55,7 @@ fn another(flag: &Flag, old: &Value) -> String {
 }
 
 fn value(flag: &Flag, config: &Config, recipe: &Recipe) -> Value {
-    flag.setting().unwrap().value(config, recipe).unwrap()
+    flag.setting.value(config, recipe).unwrap()
 }
 
 /// Typed, under its other names and in a file it comes to the same.
@@ -78,15 +76,16 @@ fn every_flag_reaches_a_new_run() {
         let typed = decided(&words(flag.name), "");
         let reached = value(flag, &typed.0, &typed.1);
         assert_eq!((reached.to_string(), reached == old), (new.clone(), false), "{}", flag.name);
-        for alias in flag.aliases {
+        for alias in flag.aliases() {
             assert_eq!(decided(&words(alias), ""), typed, "{alias}");
         }
-        let quote = if matches!(flag.kind, Kind::Word(_) | Kind::List) { "'" } else { "" };
+        let quote = if matches!(flag.kind, Kind::Word | Kind::List) { "'" } else { "" };
         let file = format!("{} = {quote}{new}{quote}\n", flag.name.replace('-', "_"));
         assert_eq!(decided(&[], &file), typed, "{file}");
         // A comparison trains with it too.
         let compare = ["--heads", "1,2"].map(String::from).into_iter().chain(words(flag.name));
-        assert_eq!(compared(compare.collect()), args(&words(flag.name), "").given());
+        let heads = [words(flag.name), ["--heads=1".to_string()]].concat();
+        assert_eq!(compared(compare.collect()), args(&heads, "").given());
     }
 }
 
@@ -97,7 +96,7 @@ fn compared(words: Vec<String>) -> Given {
     let parsed = parse_with(&EVERYTHING, &mut command, all.map(Into::into), |_| Ok(String::new()));
     let Parsed::Run(cli) = parsed else { panic!("{parsed:?}") };
     let Some(crate::args::Verb::Compare(args)) = cli.verb else { panic!("no comparison") };
-    args.training(1).given()
+    args.training(Some(1)).given()
 }
 
 /// A folder with a small run, saved after a step.
@@ -158,7 +157,7 @@ fn no_flag_is_dropped_beside_load() {
         let old = value(flag, config, recipe);
         let new = another(flag, &old);
         let result = saved.go_on(&[format!("--{}={new}", flag.name)]);
-        if flag.setting().unwrap().on_load == OnLoad::Fixed {
+        if flag.setting.on_load == OnLoad::Fixed {
             let line = crate::error::line(&result.unwrap_err());
             let shown = |text: &str| text.replace("false", "0").replace("true", "1");
             let [old, new] = [&old.to_string(), &new].map(|text| shown(text));
@@ -180,7 +179,7 @@ fn no_flag_is_dropped_beside_load() {
             "seed" => assert_eq!((plan.sample_seed.to_string(), is_said), (new, false)),
             name => {
                 assert_eq!(
-                    flag.setting().unwrap().on_load,
+                    flag.setting.on_load,
                     OnLoad::Replaces,
                     "--{name} has a row, and no test"
                 );

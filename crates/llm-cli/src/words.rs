@@ -38,6 +38,17 @@ pub(crate) fn in_one_language(command: Command) -> Command {
 /// A word, what it stands for, and what help says about it.
 pub(crate) type Word<T> = (&'static str, T, &'static str);
 
+/// Words, each with what it stands for and, as the comment above it, what help says about it.
+macro_rules! described {
+    [$($(#[doc = $help:literal])* $word:literal,)+] => {
+        vec![$(($word, concat!($($help),*).trim_ascii())),+]
+    };
+    [$($(#[doc = $help:literal])* $word:literal = $meant:expr,)+] => {
+        &[$(($word, $meant, concat!($($help),*).trim_ascii())),+]
+    };
+}
+pub(crate) use described;
+
 /// Reads one of these words.
 pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(words: &'static [Word<T>]) -> ValueParser {
     let known = words.iter().map(|(word, _, help)| match *help {

@@ -1,19 +1,17 @@
 //! Settings as keyword arguments: names, types and meaning are those of the rows.
 
 use crate::words::{keyword, said};
-use llm_core::model::Rotary;
 use llm_core::recipe::{DataForm, DataSource, Recipe};
-use llm_core::settings::{MODEL, RECIPE, Row, Value};
+use llm_core::settings::{Value, choices};
 use llm_core::{AttentionSpec, Config};
 use llm_run::defaults::Start;
-use llm_run::settings::{ATTENTION, Given, Initial, Setting, settings};
+use llm_run::settings::{ATTENTION, Given, Initial, Setting, all_settings, settings};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 /// Keyword arguments that are no settings of the library.
-pub const OTHERS: [&str; 12] = [
-    "heads",
+pub const OTHERS: [&str; 11] = [
     "attention",
     "arch",
     "preset",
@@ -27,27 +25,6 @@ pub const OTHERS: [&str; 12] = [
     "allow_data_change",
 ];
 
-/// Every setting, those of the attention last.
-fn all() -> impl Iterator<Item = &'static Setting> {
-    settings().chain(ATTENTION.iter().map(|row| &row.setting))
-}
-
-/// A value of the setting, which shows its kind.
-fn sample(setting: &Setting) -> Option<Value> {
-    let attention = AttentionSpec {
-        kv_heads: Some(1),
-        head_dim: Some(1),
-        window: Some(1),
-        rotary: Some(Rotary { width: Some(1), ..Rotary::new(1.0) }),
-        ..AttentionSpec::new("", 1)
-    };
-    let of_attention = ATTENTION.iter().find(|row| row.setting.key == setting.key);
-    match of_attention {
-        Some(row) => (row.get)(&attention),
-        None => setting.value(&Config::new(1, 1, 1, 1), &Recipe::new([1, 1], 1, 1.0)),
-    }
-}
-
 /// Settings from keyword arguments.
 ///
 /// # Errors
@@ -56,7 +33,7 @@ pub fn given(keywords: Option<&Bound<'_, PyDict>>, of: &str) -> PyResult<Given> 
     let mut given = Given::new();
     for (name, value) in keywords.into_iter().flatten() {
         let name: String = name.extract()?;
-        let setting = all().find(|setting| keyword(setting) == name);
+        let setting = all_settings().find(|setting| keyword(setting) == name);
         let setting = setting.ok_or_else(|| PyTypeError::new_err(unknown(&name, of)))?;
         if !value.is_none() {
             given.insert(setting.name, value_of(setting, &value)?);
@@ -66,13 +43,11 @@ pub fn given(keywords: Option<&Bound<'_, PyDict>>, of: &str) -> PyResult<Given> 
 }
 
 fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    let Some(kind) = sample(setting) else {
-        return Err(PyTypeError::new_err(format!("{} cannot be set", keyword(setting))));
-    };
+    let kind = setting.example();
     let wrong = || {
         let name = keyword(setting);
         let shown = value.repr().map_or_else(|_| "that".into(), |shown| shown.to_string());
-        PyTypeError::new_err(format!("{name}: needed is {}, not {shown}", said(&kind.kind())))
+        PyTypeError::new_err(format!("{name}: expected {}, not {shown}", said(&kind.kind())))
     };
     // Python's `True` is a whole number, too: one that is no answer to how many.
     let is_bool = value.is_instance_of::<pyo3::types::PyBool>();
@@ -94,7 +69,7 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         // A list of numbers is written as a text.
         Value::Text(_) => {
             let numbers: Vec<u64> = value.extract().map_err(|_| match setting.name {
-                "ngrams" => PyTypeError::new_err("ngrams: needed is a list of whole numbers"),
+                "ngrams" => PyTypeError::new_err("ngrams: expected a list of whole numbers"),
                 _ => wrong(),
             })?;
             let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -128,7 +103,7 @@ fn unknown(name: &str, of: &str) -> String {
         return format!("{of}() does not take '{name}': it computes on the CPU, in float32");
     }
     let elsewhere = ELSEWHERE.iter().find(|(_, names)| names.contains(&name));
-    let names = all().map(keyword).chain(OTHERS);
+    let names = all_settings().map(keyword).chain(OTHERS);
     let near = names.map(|known| (distance(name, known), known)).min();
     let near = near.filter(|(far, known)| 5 * far <= 2 * known.len().max(name.len()));
     match elsewhere.map(|(known, _)| *known).or(near.map(|(_, known)| known)) {
@@ -182,7 +157,7 @@ pub fn described<'py>(
             into.set_item(keyword(setting), to_python(&value, py)?)?;
         }
     }
-    for row in ATTENTION.iter().filter(|_| further) {
+    for row in ATTENTION.iter().filter(|row| further || row.setting.name == "heads") {
         if let Some(value) = (row.get)(attention) {
             into.set_item(keyword(&row.setting), to_python(&value, py)?)?;
         }
@@ -197,7 +172,7 @@ fn is_chats(recipe: &Recipe) -> bool {
 
 /// Name, default and meaning of every setting, a line each.
 pub fn help() -> String {
-    let lines = all().map(|setting| {
+    let lines = all_settings().map(|setting| {
         let (text, stories) = (default(setting, Start::Text), default(setting, Start::Stories));
         let default = match text == stories {
             true => text,
@@ -212,8 +187,7 @@ fn default(setting: &Setting, start: Start) -> String {
     let value = match setting.initial {
         Initial::By(of) => Some(of(start)),
         Initial::Follows(_) => return "follows from the others".into(),
-        Initial::Core if ATTENTION.iter().any(|row| row.setting.key == setting.key) => None,
-        Initial::Core => sample(setting),
+        Initial::Core => setting.value(&Config::new(1, 1, 1, 1), &Recipe::new([1, 1], 1, 1.0)),
     };
     match value {
         None => "as the attention has it".into(),
@@ -223,36 +197,13 @@ fn default(setting: &Setting, start: Start) -> String {
     }
 }
 
-/// What a setting is, and which values it has where they are names.
+/// What a setting is for, and which values it has where they are names.
 fn doc(setting: &Setting) -> String {
-    let of_model = MODEL.iter().find(|row| row.key == setting.key);
-    let of_run = || RECIPE.iter().find(|row| row.key == setting.key);
-    if let Some(row) = of_model {
-        return with_choices(row, Config::new(1, 1, 1, 1));
-    }
-    match of_run() {
-        Some(row) => with_choices(row, Recipe::new([1, 1], 1, 1.0)),
-        None => match setting.name {
-            "kv_heads" => "heads of keys and values, a divisor of heads",
-            "head_dim" => "channels of a head",
-            "rope_theta" => "base of the rotary positions' angles",
-            "rotary_dim" => "channels of a head that are turned",
-            "window" => "positions that a query reads, its own among them",
-            "soft_cap" => "c: a score s of the attention becomes c·tanh(s/c)",
-            "qk_norm" => "queries and keys are normed",
-            "attention_bias" => "its projections have biases",
-            other => other,
-        }
-        .into(),
-    }
-}
-
-fn with_choices<T>(row: &Row<T>, mut all: T) -> String {
-    let Value::Text(_) = (row.get)(&all) else { return row.doc.into() };
-    let refused = (row.put)(&mut all, Value::Text("?".into())).err().map(|e| e.to_string());
-    let names = refused.as_deref().and_then(|text| text.split_once("needed is "));
-    match names {
-        Some((_, names)) => format!("{}: {names}", row.doc),
-        None => row.doc.into(),
+    let [text, _] = setting.texts().map(|text| text.to_string());
+    // What holds without it follows by itself.
+    let text = text.split(" [default").next().unwrap_or_default();
+    match choices(setting.key) {
+        none if none.is_empty() => text.into(),
+        names => format!("{text}: {}", names.join(" | ")),
     }
 }

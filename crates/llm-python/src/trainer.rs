@@ -10,6 +10,7 @@ use crate::work::{Worker, apart};
 use llm_core::base::machine;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
 use llm_core::recipe::{DataForm, EndOfText};
+use llm_core::settings::Value;
 use llm_messages::note as in_words;
 use llm_report::loss_picture;
 use llm_run::arch::Arch;
@@ -129,11 +130,10 @@ pub fn warn_of(py: Python<'_>, text: String) -> PyResult<()> {
 #[pymethods]
 impl Trainer {
     #[new]
-    #[pyo3(signature = (data=None, *, heads=None, attention=None, arch=None, tokenizer=None, vocab_size=None, val=None, epochs=None, preset=None, data_as=None, end_of_text=None, threads=None, **settings))]
+    #[pyo3(signature = (data=None, *, attention=None, arch=None, tokenizer=None, vocab_size=None, val=None, epochs=None, preset=None, data_as=None, end_of_text=None, threads=None, **settings))]
     fn new(
         py: Python<'_>,
         data: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = maybe_whole)] heads: Option<usize>,
         attention: Option<&str>,
         arch: Option<&str>,
         tokenizer: Option<&Bound<'_, PyAny>>,
@@ -153,7 +153,6 @@ impl Trainer {
         }
         let mut options = Options {
             given: given_settings,
-            heads,
             arch: named("arch", arch, &Arch::ALL, Arch::name)?,
             preset: named("preset", preset, &[Preset::Original], Preset::name)?,
             epochs,
@@ -170,8 +169,8 @@ impl Trainer {
         val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
         let models = models::of_new(attention, options.arch, &options.given);
         let models = models.map_err(PyValueError::new_err)?;
-        if attention == Some("single-head") && options.heads.is_none() {
-            options.heads = Some(1);
+        if attention == Some("single-head") {
+            options.given.entry("heads").or_insert(Value::Whole(1));
         }
         let inner = apart(py, n, move || {
             let plan = Plan::new(models, &options, &|_, _| ())?;
@@ -228,7 +227,6 @@ impl Trainer {
             let (config, recipe) = (inner.run.model.config(), &inner.run.recipe);
             let spec = inner.run.model.attention().spec();
             let all = PyDict::new(py);
-            all.set_item("heads", spec.n_heads)?;
             all.set_item("attention", &spec.name)?;
             let further = spec.name == models::MODERN.attention;
             keywords::described(config, recipe, &spec, further, &all)?;

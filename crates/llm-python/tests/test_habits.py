@@ -30,7 +30,7 @@ def test_names_of_other_libraries_are_known(text, name, said):
 
 def test_no_name_is_suggested_for_itself(small, tmp_path):
     small.save(tmp_path / "a")
-    for name in ["heads", "tokenizer", "vocab_size", "arch"]:
+    for name in ["tokenizer", "vocab_size", "arch"]:
         with pytest.raises(TypeError, match=rf"load\(\) does not take '{name}'$"):
             traingpt.Trainer.load(tmp_path / "a", **{name: 1})
     with pytest.raises(ValueError, match="d_model 32 in file, 64 given; leave it out"):

@@ -107,7 +107,7 @@ def test_the_help_has_every_setting(small):
         assert f"\n{name} " in "\n" + shown
     assert "'muon'" in shown and "layer | rms" in shown.replace("layer, rms", "layer | rms")
     for name in small.settings:
-        assert name in shown or name in ["heads", "attention"]
+        assert name in shown or name == "attention"
 
 
 def test_a_bar_is_shown_where_it_is_asked_for(small, capsys, monkeypatch):

@@ -5,7 +5,7 @@ use crate::data::{Input, Reading};
 use crate::defaults::Preset;
 use crate::error::Result;
 use crate::models::Models;
-use crate::settings::{Given, described_attention};
+use crate::settings::{Given, described_attention, usual_heads};
 use crate::tokenizers::TokenizerOptions;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_core::settings::Value;
@@ -21,10 +21,10 @@ use std::time::Duration;
 pub struct Options {
     /// Settings of the model and the run, by their names.
     pub given: Given,
+    /// Numbers of the optimizer's own, each as NAME=X.
+    pub optimizer_set: Vec<String>,
     /// A set of options of the model.
     pub arch: Option<Arch>,
-    /// H.
-    pub heads: Option<usize>,
     /// A set of values to start from.
     pub preset: Option<Preset>,
     /// Steps as passes over the training data; where a run goes on: that many more.
@@ -122,10 +122,10 @@ impl Options {
     pub fn attention(
         &self,
         models: &Models,
-        n_heads: usize,
         config: &Config,
     ) -> llm_core::Result<Arc<dyn Attention>> {
-        let of_arch = self.arch.unwrap_or_default().attention(n_heads, config.d_model);
+        let heads = usual_heads(models, config, &self.given);
+        let of_arch = self.arch.unwrap_or_default().attention(heads, config.d_model);
         models.new_attention(described_attention(of_arch, config, &self.given)?)
     }
 }

@@ -80,6 +80,7 @@ impl Make {
     pub fn options(&self) -> Options {
         let whole = |n: Option<usize>| n.map(|n| Setting::Whole(n as u64));
         let given = [
+            ("heads", whole(self.heads)),
             ("layers", whole(self.layers)),
             ("dmodel", whole(self.width)),
             ("seq", whole(self.window)),
@@ -93,7 +94,7 @@ impl Make {
             Source::Stories => Vec::new(),
             Source::Text => vec![shown(&self.name).into()],
         };
-        Options { given, heads: self.heads, data, ..Options::default() }
+        Options { given, data, ..Options::default() }
     }
 }
 

@@ -2,9 +2,16 @@
 //! where it was stopped when it is started again, writes a page, and speaks English or Chinese.
 //!
 //! `cargo run --release -p own-trainer -- README.md my-run zh`
+//!
+//! It knows an optimizer of its own besides those of the library, with a number of its own:
+//!
+//! `cargo run --release -p own-trainer -- README.md my-run en sgd momentum=0.8`
+
+mod sgd;
 
 use llm_core::base::Message;
 use llm_core::base::escape::safe_lines;
+use llm_core::optim::{AdamW, Lion, Muon};
 use llm_core::settings::Value;
 use llm_core::threads;
 use llm_report::Reporter;
@@ -13,25 +20,35 @@ use llm_run::options::Options;
 use llm_run::plan::Plan;
 use llm_run::training::{self, Event, Identity};
 use llm_variant_mha::MultiHead;
+use sgd::Sgd;
 use std::io::{Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Multi-head attention.
+/// Multi-head attention, trained with one of four optimizers.
 const MODELS: Models = Models {
     name: "own-trainer",
     heads: Heads::Many { default: 4 },
     attention: MultiHead::NAME,
+    optimizers: &[AdamW::ROW, Lion::ROW, Muon::ROW, Sgd::ROW],
     from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
     ..BASELINE
 };
 
-fn train(text: &str, folder: &str, say: impl Fn(&Message) + Sync) -> llm_run::Result<()> {
+fn train(
+    [text, folder]: [&str; 2],
+    optimizer: &[String],
+    say: impl Fn(&Message) + Sync,
+) -> llm_run::Result<()> {
     let mut options = Options::in_folder(Path::new(folder));
     if options.load.is_none() {
         options.data = vec![text.into()];
         options.given = [("steps", 120), ("dmodel", 64)].map(|(k, n)| (k, Value::Whole(n))).into();
+        if let [name, numbers @ ..] = optimizer {
+            options.given.insert("optimizer", Value::Text(name.clone()));
+            options.optimizer_set = numbers.to_vec();
+        }
     }
     (options.habits.save_every, options.habits.eval_every) = (Some(20), Some(20));
     let mut plan = Plan::new(&MODELS, &options, &|_, _| ())?;
@@ -44,13 +61,14 @@ fn train(text: &str, folder: &str, say: impl Fn(&Message) + Sync) -> llm_run::Re
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
-    let [_, text, folder, language @ ..] = &words[..] else { return ExitCode::from(2) };
+    let [_, text, folder, more @ ..] = &words[..] else { return ExitCode::from(2) };
+    let (language, optimizer) = more.split_at(more.len().min(1));
     let say = |message: &Message| {
         let chinese = (language == ["zh"]).then(|| message.said(llm_messages::chinese()));
         let line = safe_lines(&chinese.unwrap_or_else(|| message.to_string()));
         let _ = writeln!(stdout(), "{line}"); // who reads may leave, the run goes on
     };
-    let trained = train(text, folder, say);
+    let trained = train([text, folder], optimizer, say);
     trained.as_ref().err().iter().for_each(|e| say(&e.message()));
     ExitCode::from(u8::from(trained.is_err()))
 }

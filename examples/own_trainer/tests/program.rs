@@ -47,6 +47,21 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
     assert!(file("killed", "loss.svg").starts_with(b"<svg"));
 }
 
+/// Its own optimizer trains with a number of its own, goes on with it, and refuses another's.
+#[test]
+fn an_optimizer_of_its_own_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("text.txt"), "the cat sat on the mat. ".repeat(200)).unwrap();
+    let sgd = ["en", "sgd", "momentum=0.8"];
+    assert!(said(trainer(folder.path(), "run", &sgd)).contains("done    step 120"));
+    let config = fs::read_to_string(folder.path().join("run/config.toml")).unwrap();
+    assert!(config.contains("optimizer = \"sgd\""), "{config}");
+    assert!(config.contains("optimizer_set = [\"momentum=0.8\"]"), "{config}");
+    let refused = trainer(folder.path(), "other", &["en", "sgd", "beta=1"]).output().unwrap();
+    let line = String::from_utf8(refused.stdout).unwrap();
+    assert!(line.contains("sgd has no 'beta'; valid names: momentum"), "{line}");
+}
+
 #[test]
 fn what_cannot_be_is_a_line_in_both_languages() {
     let folder = tempfile::tempdir().unwrap();

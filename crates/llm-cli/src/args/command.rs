@@ -3,10 +3,10 @@
 use super::Cli;
 use super::choices::arches;
 use super::compare::variants_arg;
-use crate::flags::further_args;
+use crate::flags::{further_args, optimizer_parser};
 use crate::machine::version;
 use crate::program::Program;
-use crate::words::in_one_language;
+use crate::words::{chosen, in_one_language};
 use clap::builder::BoolishValueParser;
 use clap::{Arg, Command, CommandFactory};
 use llm_run::models::Heads;
@@ -52,10 +52,9 @@ pub fn command(program: &Program) -> Command {
             command.mut_subcommand("trace", without)
         }
         Heads::Many { default } => command.mut_arg("heads", |arg| {
-            arg.help(format!(
-                "Number of attention heads; must divide the width [default: {default}] \
-                 zh: 注意力头的个数；必须整除宽度 [默认：{default}]"
-            ))
+            let default = chosen(&format!("[default: {default}] zh: [默认：{default}]"));
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            arg.help(format!("{help} {default}"))
         }),
     })
 }
@@ -66,7 +65,11 @@ fn with_options(command: Command, program: &Program) -> Command {
     let of_new_models = |verb: Command| {
         with_arch(verb).args(further_args(&program.models).map(|arg| arg.conflicts_with("load")))
     };
-    let trained = |verb: Command| with_arch(verb).args(further_args(&program.models));
+    let trained = |verb: Command| {
+        let with_further = with_arch(verb).args(further_args(&program.models));
+        let optimizers = optimizer_parser(&program.models);
+        with_further.mut_arg("optimizer", |arg| arg.value_parser(optimizers))
+    };
     let command = trained(command).mut_subcommand("compare", trained);
     let command =
         command.mut_subcommand("inspect", |verb| verb.mut_subcommand("model", of_new_models));

@@ -1,6 +1,7 @@
 //! Flags of `compare`.
 
 use super::{DataArgs, ModelArgs, OutputArgs, RecipeArgs, TrainArgs};
+use crate::flags::Typed;
 use crate::words::flags;
 use clap::Arg;
 use std::path::PathBuf;
@@ -59,12 +60,12 @@ flags! {
 }
 
 impl CompareArgs {
-    /// The training of a model with this many heads.
-    pub fn training(&self, heads: usize) -> TrainArgs {
+    /// The training of a model with this many heads; `None`: the program's own.
+    pub fn training(&self, heads: Option<usize>) -> TrainArgs {
         TrainArgs {
             files: self.files.clone(),
             model: self.model.clone(),
-            heads: Some(heads),
+            heads: Typed(heads.map(|heads| ("heads", heads.into())).into_iter().collect()),
             recipe: self.recipe.clone(),
             eval_every: self.eval_every,
             output: self.output.clone(),

@@ -66,7 +66,7 @@ flags! {
         vocab: Option<usize> = "V" [visible_alias = "vocab-size"];
         /// Number of attention heads; must divide the width
         /// zh: 注意力头的个数；必须整除宽度
-        heads: Option<usize> = "H" [visible_aliases = ["n-heads", "n-head"]];
+        heads: Option<u64> = "H" [visible_aliases = ["n-heads", "n-head"]];
         /// Windows in a batch, for the memory [default: the run's]
         /// zh: 一批的窗口数，用于计算内存 [默认：训练时的]
         batch: Option<usize> = "B" [visible_alias = "batch-size"];

@@ -5,7 +5,7 @@ use super::choices::{PRESETS, arches};
 use super::duration::duration;
 use super::{CrewArgs, DataArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY};
 use crate::crew::members;
-use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed};
+use crate::flags::{Further, HEADS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed};
 use crate::words::{flags, one_of};
 use llm_core::recipe::DataForm;
 use llm_run::arch::Arch;
@@ -36,9 +36,8 @@ flags! {
         allow_data_change: Option<bool> = "0|1" rare [help_heading = "Data"];
         /// Sizes.
         ..model: ModelArgs;
-        /// Number of attention heads; must divide the width
-        /// zh: 注意力头的个数；必须整除宽度
-        heads: Option<usize> = "H" [visible_aliases = ["n-heads", "n-head"], help_heading = "Model"];
+        /// Number of attention heads.
+        ..heads: Typed<HEADS>;
         /// How it learns.
         ..recipe: RecipeArgs;
         /// Continue from this checkpoint (or the folder of a run); nothing else is needed
@@ -122,6 +121,9 @@ flags! {
         time: Option<Duration> = "TIME" [value_parser = duration, conflicts_with_all = ["steps", "epochs"]];
         /// How.
         ..learning: Typed<LEARNING>;
+        /// A number of the optimizer's own, such as momentum=0.9; repeatable [default: its own]
+        /// zh: 优化器自己的一个数，例如 momentum=0.9；可以写几次 [默认：它自己的]
+        optimizer_set: Vec<String> = "NAME=X" rare;
         /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
         /// the rest to --load
         /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
@@ -157,11 +159,11 @@ impl TrainArgs {
     /// What the run is asked for.
     #[rustfmt::skip]
     pub fn options(&self) -> Options {
-        let TrainArgs { files, allow_data_change, model, heads, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, crew, sampling, probes, .. } = self.clone();
+        let TrainArgs { files, allow_data_change, model, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, crew, sampling, probes, .. } = self.clone();
         let DataArgs { data, data_as, end_of_text, val, tokenizer, .. } = files;
-        let RecipeArgs { epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
+        let RecipeArgs { optimizer_set, epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
         Options {
-            given: self.given(), arch: model.arch, heads, preset, epochs, max_time,
+            given: self.given(), optimizer_set, arch: model.arch, preset, epochs, max_time,
             data, val, held: BTreeMap::new(), data_as, end_of_text, tokenizer: tokenizer.options(), allow_data_change,
             load, save, out, no_save: (overfit == Some(true)).then_some(true).or(no_save),
             habits: Habits { eval_every, save_every, log_every, sample_every, keep, save_opt, patience, skip_spikes, remembered: Vec::new() },
@@ -173,7 +175,14 @@ impl TrainArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let RecipeArgs { length, learning, seed, .. } = &self.recipe;
-        let all = [&self.files.val_frac.0, &length.0, &learning.0, &seed.0, &self.model.given()];
+        let all = [
+            &self.files.val_frac.0,
+            &length.0,
+            &learning.0,
+            &seed.0,
+            &self.model.given(),
+            &self.heads.0,
+        ];
         all.into_iter().flatten().map(|(name, value)| (*name, value.clone())).collect()
     }
 }

@@ -37,7 +37,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
 
 /// The same of a model.
 fn model(program: &Program, args: &ImportArgs, source: &Path) -> Result<()> {
-    check_heads(&program.models, args.heads)?;
+    check_heads(&program.models, args.heads.map(|n| n as u64))?;
     let target = Target::file(&args.save, None)
         .map_err(|e| of_verb(e, "nothing was imported, choose another --save"))?;
     let imported = read(program, args, source)?;

@@ -1,14 +1,14 @@
-//! The settings of a model and of a run as they are typed, each in one row.
+//! The settings of a model and of a run as they are typed.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `row.rs` | what a row is |
-//! | `table.rs` | all rows |
-//! | `typed.rs` | rows as arguments of a command |
+//! | `row.rs` | a setting as a flag |
+//! | `table.rs` | how settings are typed, and where they stand in the help |
+//! | `typed.rs` | flags as arguments of a command |
 //!
-//! What a setting is, and where it starts, is [`llm_run::settings`]'; the row here gives it a flag and a
-//! help text. Everything else follows: the argument and the key in a file of settings, the new run
-//! and the one that goes on, the file that a run keeps, the name in errors.
+//! What a setting is for, and where it starts, is [`llm_run::settings`]'. From its name and type follow
+//! a flag, the key in a file of settings, the new run and the one that goes on, the file that a run
+//! keeps, the name in errors; a row here gives the flag other names, or words that help explains.
 
 mod row;
 mod table;
@@ -17,9 +17,10 @@ mod typed;
 #[cfg(test)]
 mod tests;
 
-pub use row::{Flag, Kind, Words};
+pub use row::{Flag, Kind};
 pub use table::{
-    FURTHER, GROUPS, Group, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC, flags, flags_of,
+    FURTHER, HEADS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC, flags, flags_of,
+    optimizer_parser,
 };
 pub(crate) use typed::arguments;
 pub use typed::{Further, Typed, further_args};

@@ -1,89 +1,84 @@
-//! What a row is.
+//! A setting as a flag.
 
+use super::table::{SPELLED, Spelling};
+use crate::lang::Lang;
+use crate::messages::spelled;
 use crate::words::chosen;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, value_parser};
-use llm_core::settings::Value;
+use llm_core::settings::{Value, choices};
 use llm_run::defaults::Start;
-use llm_run::settings::{Setting, settings};
+use llm_run::settings::Setting;
 
 /// A setting that can be typed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Flag {
-    /// The flag without its dashes; with underscores the name of the setting.
+    /// What is set.
+    pub setting: &'static Setting,
+    /// The name of the setting with dashes.
     pub name: &'static str,
-    /// Other names.
-    pub aliases: &'static [&'static str],
-    /// What stands for the value in the help.
-    pub placeholder: &'static str,
-    /// What the help says, in both languages.
-    pub help: &'static str,
-    /// Left to `--help` by `-h`.
-    pub rare: bool,
     /// What is typed.
     pub kind: Kind,
+    /// How it is typed, where that is more than name and kind.
+    spelling: Spelling,
 }
 
 /// What is typed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing, 0, 1, true or false.
     Switch,
-    /// A whole number.
-    U64,
-    /// A whole number below 2³².
-    U32,
-    /// A number.
+    /// A whole number up to this one.
+    Whole(u64),
+    /// A number of single precision.
     F32,
-    /// A number with double precision.
+    /// A number of double precision.
     F64,
     /// Whole numbers with commas between them.
     List,
-    /// One of these words.
-    Word(fn() -> Words),
+    /// One of some words.
+    Word,
 }
 
-/// Words, each with what the help says about it, in both languages.
+/// Words that can be typed, each with what the help says about it, in both languages.
 pub type Words = Vec<(&'static str, &'static str)>;
 
-/// A row: the flag, what stands for the value in the help, what is typed, and what the help says.
-pub(super) const fn row(
-    name: &'static str,
-    placeholder: &'static str,
-    kind: Kind,
-    help: &'static str,
-) -> Flag {
-    Flag { name, aliases: &[], placeholder, help, rare: false, kind }
-}
-
 impl Flag {
-    /// The same, left to `--help`.
-    pub(super) const fn rare(self) -> Flag {
-        Flag { rare: true, ..self }
+    pub(super) fn of(setting: &'static Setting) -> Flag {
+        let spelling = SPELLED.iter().find(|of| of.setting == setting.name).copied();
+        let spelling = spelling.unwrap_or(Spelling::of(setting.name));
+        let kind = match setting.example() {
+            Value::Bool(_) => Kind::Switch,
+            Value::Whole(_) => Kind::Whole(spelling.most),
+            Value::Float(_) => Kind::F32,
+            Value::Double(_) => Kind::F64,
+            _ if choices(setting.key).is_empty() && (spelling.words)().is_empty() => Kind::List,
+            _ => Kind::Word,
+        };
+        Flag { setting, name: setting.name.replace('_', "-").leak(), kind, spelling }
     }
 
-    /// The same with other names.
-    pub(super) const fn or(self, aliases: &'static [&'static str]) -> Flag {
-        Flag { aliases, ..self }
+    /// Other names of the flag.
+    pub fn aliases(&self) -> &'static [&'static str] {
+        self.spelling.aliases
     }
 
-    /// The setting of core that it sets; none of an attention's own.
-    pub fn setting(&self) -> Option<&'static Setting> {
-        settings().find(|setting| setting.name == self.setting_name())
-    }
-
-    /// What the setting is called.
-    pub fn setting_name(&self) -> String {
-        self.name.replace('-', "_")
+    /// The words that can be typed, each with what the help says about it, in both languages.
+    pub fn words(&self) -> Words {
+        let words = (self.spelling.words)();
+        if words.is_empty() {
+            return choices(self.setting.key).into_iter().map(|word| (word, "")).collect();
+        }
+        words
     }
 
     /// What the help says, with the values of a new run by what it learns.
     fn help(&self) -> String {
-        let start = |stories| Start::choose(None, stories);
-        let [stories, text] = [true, false].map(|stories| self.setting()?.initial(start(stories)));
-        let help = chosen(self.help);
-        match (stories, text) {
-            (Some(stories), Some(text)) if stories != text => {
+        let start = |stories| self.setting.initial(Start::choose(None, stories));
+        let [en, zh] = self.setting.texts();
+        let help = spelled(if Lang::chosen() == Lang::Zh { &zh } else { &en });
+        match [true, false].map(start) {
+            [Some(stories), Some(text)] if stories != text => {
                 let from = format!(
                     "[default: {stories} for the stories, {text} for --data] \
                      zh: [默认：学故事 {stories}，学 --data {text}]"
@@ -95,44 +90,52 @@ impl Flag {
     }
 
     pub(super) fn arg(&self, heading: &'static str) -> Arg {
-        let arg = Arg::new(self.name).long(self.name).value_name(self.placeholder);
-        let arg = arg.visible_aliases(self.aliases.iter().copied());
-        let arg = arg.help(self.help()).help_heading(heading).value_parser(self.kind.parser());
-        let arg = if let Kind::List = self.kind { arg.value_delimiter(',') } else { arg };
-        arg.hide_short_help(self.rare)
+        let placeholder = self.spelling.placeholder.unwrap_or(match self.kind {
+            Kind::Switch => "0|1",
+            Kind::Whole(_) => "N",
+            Kind::F32 | Kind::F64 => "X",
+            Kind::List => "N,..",
+            Kind::Word => "KIND",
+        });
+        let arg = Arg::new(self.name).long(self.name).value_name(placeholder);
+        let arg = arg.visible_aliases(self.aliases()).help(self.help()).help_heading(heading);
+        let arg = arg.value_parser(self.parser()).hide_short_help(!self.spelling.often);
+        if self.kind == Kind::List { arg.value_delimiter(',') } else { arg }
     }
 
     pub(super) fn read(&self, matches: &ArgMatches) -> Option<Value> {
         let id = self.name;
         match self.kind {
             Kind::Switch => matches.get_one(id).copied().map(Value::Bool),
-            Kind::U64 => matches.get_one(id).copied().map(Value::Whole),
-            Kind::U32 => matches.get_one::<u32>(id).map(|&n| Value::Whole(n.into())),
+            Kind::Whole(_) => matches.get_one(id).copied().map(Value::Whole),
             Kind::F32 => matches.get_one(id).copied().map(Value::Float),
             Kind::F64 => matches.get_one(id).copied().map(Value::Double),
             Kind::List => {
                 let list: Vec<_> = matches.get_many::<u64>(id)?.map(u64::to_string).collect();
                 Some(Value::Text(list.join(",")))
             }
-            Kind::Word(_) => matches.get_one(id).cloned(),
+            Kind::Word => matches.get_one(id).cloned(),
+        }
+    }
+
+    fn parser(&self) -> ValueParser {
+        match self.kind {
+            Kind::Switch => value_parser!(bool),
+            Kind::Whole(most) => value_parser!(u64).range(..=most).into(),
+            Kind::List => value_parser!(u64).into(),
+            Kind::F32 => value_parser!(f32).into(),
+            Kind::F64 => value_parser!(f64).into(),
+            Kind::Word => word_parser(self.words()),
         }
     }
 }
 
-impl Kind {
-    fn parser(self) -> ValueParser {
-        match self {
-            Kind::Switch => value_parser!(bool),
-            Kind::U64 | Kind::List => value_parser!(u64).into(),
-            Kind::U32 => value_parser!(u32).into(),
-            Kind::F32 => value_parser!(f32).into(),
-            Kind::F64 => value_parser!(f64).into(),
-            Kind::Word(words) => {
-                let words = words().into_iter();
-                let words = words.map(|(word, help)| PossibleValue::new(word).help(chosen(help)));
-                // Not a text, so that files of settings leave the judgement to it.
-                PossibleValuesParser::new(words).map(Value::Text).into()
-            }
-        }
-    }
+/// Reads one of these words, of which the help says something in both languages.
+pub(super) fn word_parser(words: Words) -> ValueParser {
+    let possible = |(word, help)| match help {
+        "" => PossibleValue::new(word),
+        help => PossibleValue::new(word).help(chosen(help)),
+    };
+    // Not a text, so that files of settings leave the judgement to it.
+    PossibleValuesParser::new(words.into_iter().map(possible)).map(Value::Text).into()
 }

@@ -1,20 +1,28 @@
 //! Rows fit the settings of a run.
 
+use super::table::SPELLED;
 use super::*;
 use llm_core::Config;
+use llm_core::settings::choices;
 use llm_run::defaults::Start;
-use llm_run::settings::{ATTENTION, Given, new_model, new_recipe, settings};
+use llm_run::settings::{Given, all_settings, new_model, new_recipe};
 use std::collections::BTreeSet;
 
-/// Adding a setting fails here until it is in the table.
 #[test]
-fn every_setting_has_a_flag() {
-    let names: Vec<_> = flags().flat_map(|flag| flag.aliases.iter().chain([&flag.name])).collect();
+fn what_is_spelled_are_settings_and_their_choices() {
+    let names: Vec<_> =
+        flags().iter().flat_map(|flag| flag.aliases().iter().chain([&flag.name])).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
-    let of_flags: BTreeSet<_> = flags().map(Flag::setting_name).collect();
-    let of_attention = ATTENTION.iter().map(|row| &row.setting);
-    let all: BTreeSet<_> = settings().chain(of_attention).map(|of| of.name.to_string()).collect();
-    assert_eq!(of_flags, all);
+    // What is spelled stands in the order of the settings, and each name is that of one.
+    let spelled = SPELLED.iter().map(|of| of.setting).collect::<Vec<_>>();
+    let all = all_settings().map(|of| of.name).filter(|name| spelled.contains(name));
+    assert_eq!(all.collect::<Vec<_>>(), spelled);
+    for flag in flags().iter().filter(|flag| flag.setting.name != "optimizer") {
+        let words: Vec<_> = flag.words().into_iter().map(|(word, _)| word).collect();
+        let mut choices = choices(flag.setting.key);
+        choices.sort_by_key(|choice| words.iter().position(|word| word == choice));
+        assert_eq!(words, choices, "{}", flag.name);
+    }
 }
 
 /// `[default: ..]` in a help text is what a run on stories or on text starts from.
@@ -24,11 +32,13 @@ fn the_help_says_the_values_that_count() {
         let given = Given::default();
         let config = new_model(Config::new(256, 1, 1, 1), start, &given).unwrap();
         let recipe = new_recipe(start, &given).unwrap();
-        let said = |flag: &Flag| Some(flag.help.split_once("[default: ")?.1.split_once(']')?.0);
+        let said = |flag: &Flag| {
+            let text = flag.setting.texts()[0].to_string();
+            Some(text.split_once("[default: ")?.1.split_once(']')?.0.to_string())
+        };
         for flag in flags() {
             let Some(said) = said(flag).filter(|said| !said.contains(' ')) else { continue };
-            let Some(setting) = flag.setting() else { continue };
-            let value = setting.value(&config, &recipe).unwrap();
+            let Some(value) = flag.setting.value(&config, &recipe) else { continue };
             assert_eq!(value.to_string(), said, "{}", flag.name);
         }
     }

@@ -1,11 +1,11 @@
 //! Rows as arguments of a command.
 
 use super::row::Flag;
-use super::table::{FURTHER, GROUPS, Group};
+use super::table::{FURTHER, HEADINGS, group};
 use clap::{Arg, ArgMatches};
 use llm_run::arch::Arch;
 use llm_run::models::Models;
-use llm_run::settings::{Given, of_name};
+use llm_run::settings::Given;
 
 /// What clap asks of a type with arguments that are no fields: which they are, and how what was typed is
 /// added to it.
@@ -40,18 +40,18 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// What was typed of the flags in a group of [`GROUPS`].
+/// What was typed of the flags in a group.
 #[derive(Clone, Debug, Default)]
 pub struct Typed<const GROUP: usize>(pub Given);
 
-arguments!([const GROUP: usize] Typed<GROUP>, args(GROUPS[GROUP]), |typed: &mut Self, matches| {
-    typed.0.extend(given(GROUPS[GROUP].flags, matches));
+arguments!([const GROUP: usize] Typed<GROUP>, args(GROUP), |typed: &mut Self, matches| {
+    typed.0.extend(given(GROUP, matches));
 });
 
-/// What was typed of flags that not every program has; which of them there are is its matter.
+/// What was typed of the flags that not every program has.
 #[derive(Clone, Debug, Default)]
 pub struct Further {
-    /// Those of [`FURTHER`], see [`further_args`].
+    /// Settings of the group [`FURTHER`], see [`further_args`].
     pub given: Given,
     /// The set of options, where it is no flag of every program.
     pub arch: Option<Arch>,
@@ -60,7 +60,7 @@ pub struct Further {
 }
 
 arguments!([] Further, Vec::<Arg>::new(), |typed: &mut Self, matches: &ArgMatches| {
-    typed.given.extend(given(GROUPS[FURTHER].flags, matches));
+    typed.given.extend(given(FURTHER, matches));
     typed.arch = matches.try_get_one("arch").ok().flatten().copied().or(typed.arch);
     let names = matches.try_get_many::<String>("variants").ok().flatten();
     let names = names.into_iter().flatten().map(|name| name.trim().to_string());
@@ -69,17 +69,15 @@ arguments!([] Further, Vec::<Arg>::new(), |typed: &mut Self, matches: &ArgMatche
 
 /// The arguments of those flags of [`FURTHER`] that these models offer.
 pub fn further_args(models: &Models) -> impl Iterator<Item = Arg> {
-    args(GROUPS[FURTHER]).filter(|arg| models.offers(&arg.get_id().as_str().replace('-', "_")))
+    args(FURTHER).filter(|arg| models.offers(&arg.get_id().as_str().replace('-', "_")))
 }
 
-fn args(group: Group) -> impl Iterator<Item = Arg> {
-    group.flags.iter().map(move |flag| flag.arg(group.heading))
+fn args(number: usize) -> impl Iterator<Item = Arg> {
+    group(number).map(move |flag| flag.arg(HEADINGS[number]))
 }
 
 /// What was typed of these flags. One that the program does not offer is not known to its command.
-fn given(flags: &[Flag], matches: &ArgMatches) -> Given {
-    let known = flags.iter().filter(|flag| matches.try_contains_id(flag.name).is_ok());
-    let typed =
-        known.filter_map(|flag| Some((of_name(&flag.setting_name())?, flag.read(matches)?)));
-    typed.collect()
+fn given(number: usize, matches: &ArgMatches) -> Given {
+    let known = group(number).filter(|flag| matches.try_contains_id(flag.name).is_ok());
+    known.filter_map(|flag: &Flag| Some((flag.setting.name, flag.read(matches)?))).collect()
 }

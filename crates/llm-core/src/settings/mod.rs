@@ -1,5 +1,5 @@
-//! Every setting of a model and of a run, each in one row: its key, what it is for, how it is read
-//! and set.
+//! Every setting of a model and of a run, each in one row: its key, how it is read and set. What it
+//! is for, in words, and where a new run begins is in the rows of `llm_run::settings`.
 //!
 //! | file | holds |
 //! |---|---|
@@ -29,22 +29,6 @@ use crate::base::Result;
 use crate::model::Config;
 use crate::recipe::{DataSource, Recipe};
 
-/// Those that came after the first files of format 2: written only where they are not the default,
-/// so that a run without them has the file that it had, and older programs read it.
-const LATER: [&str; 11] = [
-    "model.activation",
-    "model.n_inner",
-    "model.norm",
-    "model.norm_eps",
-    "model.mlp",
-    "model.mlp_bias",
-    "model.positions",
-    "model.ngrams",
-    "model.ngram_rows",
-    "train.matmul",
-    "train.loss_on",
-];
-
 /// Before the keys of an optimizer's own numbers, [`Recipe::optimizer_settings`].
 const OWN: &str = "optimizer.";
 
@@ -52,6 +36,16 @@ const OWN: &str = "optimizer.";
 pub fn value(key: &str, config: &Config, recipe: &Recipe) -> Option<Value> {
     let of_model = MODEL.iter().find(|row| row.key == key).map(|row| (row.get)(config));
     of_model.or_else(|| RECIPE.iter().find(|row| row.key == key).map(|row| (row.get)(recipe)))
+}
+
+/// The names that the setting with this key can have as its value; none where it is no choice among
+/// names, or a caller knows them, as the optimizers'.
+pub fn choices(key: &str) -> Vec<&'static str> {
+    let model = MODEL.iter().find(|row| row.key == key);
+    let of_model = model.map(|row| (row.choices)(&Config::new(0, 0, 0, 0)));
+    let run = || RECIPE.iter().find(|row| row.key == key);
+    let of_run = || run().map(|row| (row.choices)(&Recipe::new([0, 0], 0, 0.0)));
+    of_model.or_else(of_run).unwrap_or_default()
 }
 
 /// The key of the setting that errors call `field`.
@@ -82,7 +76,7 @@ pub fn collect(config: &Config, recipe: &Recipe) -> Result<Settings> {
 fn insert<T>(rows: &[Row<T>], from: &T, defaults: &T, all: &mut Settings) -> Result<()> {
     for row in rows {
         let value = (row.get)(from);
-        if !LATER.contains(&row.key) || value != (row.get)(defaults) {
+        if !row.later || value != (row.get)(defaults) {
             all.insert(row.key, value)?;
         }
     }

@@ -6,25 +6,25 @@ use crate::model::{Activation, Config, Init, Mlp, Norm, Positions};
 
 named!(Init, Activation, Norm, Mlp, Positions);
 
-/// Every field of [`Config`].
-#[rustfmt::skip]
+/// Every field of [`Config`]. What each is for, and where a new model begins, is in its row of
+/// `llm_run::settings::table`.
 pub const MODEL: &[Row<Config>] = &[
-    row!("model.vocab_size", vocab_size, "vocab_size", "V: number of different tokens"),
-    row!("model.seq_len", seq_len, "seq_len", "T: longest context, in tokens"),
-    row!("model.d_model", d_model, "d_model", "C: width of the residual stream"),
-    row!("model.n_layers", n_layers, "n_layers", "L: number of blocks"),
-    row!("model.norm_affine", norm_affine, "norm_affine", "norms have a gain and a bias"),
-    row!("model.tied_head", tied_head, "tied_head", "the output head uses the token table transposed"),
-    row!("model.head_bias", head_bias, "head_bias", "the output head adds a bias"),
-    row!("model.init", init, "init", "how weights start"),
-    row!("model.dropout", dropout, "dropout", "probability that a number is dropped in training"),
-    row!("model.activation", activation, "activation", "the form of GELU of an MLP that has it"),
-    row!("model.n_inner", n_inner, "n_inner", "width of the MLP between its products; 0: the usual one, four times C or as many weights"),
-    row!("model.norm", norm, "norm", "what every norm does"),
-    row!("model.norm_eps", norm_eps, "norm_eps", "epsilon inside the root of every norm"),
-    row!("model.mlp", mlp, "mlp", "what the MLP does between its products"),
-    row!("model.mlp_bias", mlp_bias, "mlp_bias", "the products of the MLP add biases"),
-    row!("model.positions", positions, "positions", "how the order of tokens is known"),
-    row!("model.ngrams", ngrams, "ngrams", "each n whose n-grams have a table"),
-    row!("model.ngram_rows", ngram_rows, "ngram_rows", "most rows of a table of n-grams"),
+    row!("model.vocab_size", vocab_size, "vocab_size"),
+    row!("model.seq_len", seq_len, "seq_len"),
+    row!("model.d_model", d_model, "d_model"),
+    row!("model.n_layers", n_layers, "n_layers"),
+    row!("model.norm_affine", norm_affine, "norm_affine"),
+    row!("model.tied_head", tied_head, "tied_head"),
+    row!("model.head_bias", head_bias, "head_bias"),
+    row!("model.init", init, "init"),
+    row!("model.dropout", dropout, "dropout"),
+    row!(later "model.activation", activation, "activation"),
+    row!(later "model.n_inner", n_inner, "n_inner"),
+    row!(later "model.norm", norm, "norm"),
+    row!(later "model.norm_eps", norm_eps, "norm_eps"),
+    row!(later "model.mlp", mlp, "mlp"),
+    row!(later "model.mlp_bias", mlp_bias, "mlp_bias"),
+    row!(later "model.positions", positions, "positions"),
+    row!(later "model.ngrams", ngrams, "ngrams"),
+    row!(later "model.ngram_rows", ngram_rows, "ngram_rows"),
 ];

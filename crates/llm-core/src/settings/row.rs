@@ -7,28 +7,36 @@ use std::collections::BTreeSet;
 /// One setting of a `T`.
 #[derive(Debug)]
 pub struct Row<T> {
-    /// Its name for ever, such as `model.dropout`.
+    /// The name in files, for ever, such as `model.dropout`.
     pub key: &'static str,
     /// Its name in the errors of `check`, such as `dropout`.
     pub field: &'static str,
-    /// What it is, in one line.
-    pub doc: &'static str,
-    /// Its value.
+    /// The names that the value can be; none where it is no choice among names.
+    pub choices: fn(&T) -> Vec<&'static str>,
+    /// Whether files have the key only where the value is not the default: the setting came after
+    /// the first files of format 2, and a run without it keeps its file, which older programs read.
+    pub later: bool,
+    /// The value in a `T`.
     pub get: fn(&T) -> Value,
-    /// Sets it. Refuses, with [`Error::Config`], a value of another type or outside the setting's
-    /// own range; the old value then stays.
+    /// Changes the value. Refuses, with [`Error::Config`], a value of another type or outside the
+    /// setting's own range; the old value then stays.
     pub put: fn(&mut T, Value) -> Result<()>,
 }
 
-/// A row: key, place of the field, the name that `check` gives it in its errors, what it is.
+/// A row: key, place of the field, the name that `check` gives it in its errors; behind `later`
+/// where [`Row::later`] holds.
 ///
 /// Ranges stand in the `check` of the type; a row asks it and hears what is about its own field.
 macro_rules! row {
-    ($key:literal, $($field:ident).+, $name:literal, $doc:literal) => {
+    (later $($row:tt)+) => {
+        Row { later: true, ..row!($($row)+) }
+    };
+    ($key:literal, $($field:ident).+, $name:literal) => {
         Row {
             key: $key,
             field: $name,
-            doc: $doc,
+            choices: |all| Typed::choices(&all.$($field).+),
+            later: false,
             get: |all| Typed::to_value(&all.$($field).+),
             put: |all, value| {
                 let mut changed = all.clone();
@@ -44,10 +52,14 @@ pub(super) use row;
 
 /// A type that values can be made of.
 pub(super) trait Typed: Sized {
-    /// What is needed, for messages.
-    const NEEDED: Message;
+    /// What a value has to be, for messages.
+    const EXPECTED: Message;
 
     fn to_value(&self) -> Value;
+
+    fn choices(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 
     fn from_value(value: &Value) -> Option<Self>;
 }
@@ -56,7 +68,8 @@ pub(super) trait Typed: Sized {
 pub(super) fn typed<T: Typed>(key: &str, value: Value) -> Result<T> {
     T::from_value(&value).ok_or_else(|| {
         let shown: String = value.to_string().chars().take(80).collect();
-        let reason = message!("'{}' is {} ({}), needed is {}", key, value.kind(), shown, T::NEEDED);
+        let reason =
+            message!("'{}' is {} ({}), expected {}", key, value.kind(), shown, T::EXPECTED);
         Error::config("settings", reason)
     })
 }
@@ -72,9 +85,9 @@ pub(super) fn own(name: &str, checked: Result<()>) -> Result<()> {
 }
 
 macro_rules! typed {
-    ($($type:ty, $kind:ident, $needed:expr;)+) => {$(
+    ($($type:ty, $kind:ident, $expected:expr;)+) => {$(
         impl Typed for $type {
-            const NEEDED: Message = $needed;
+            const EXPECTED: Message = $expected;
 
             fn to_value(&self) -> Value {
                 Value::$kind(self.clone().into())
@@ -101,7 +114,7 @@ typed! {
 }
 
 impl Typed for usize {
-    const NEEDED: Message = message!("a whole number that this machine can count to");
+    const EXPECTED: Message = message!("a whole number that this machine can count to");
 
     fn to_value(&self) -> Value {
         Value::Whole(*self as u64)
@@ -114,7 +127,7 @@ impl Typed for usize {
 
 /// A list as a text, 2,3,4: without an order, each number once.
 impl Typed for Vec<usize> {
-    const NEEDED: Message = message!("whole numbers with commas between them");
+    const EXPECTED: Message = message!("whole numbers with commas between them");
 
     fn to_value(&self) -> Value {
         let numbers: Vec<String> = self.iter().map(ToString::to_string).collect();
@@ -136,10 +149,15 @@ impl Typed for Vec<usize> {
 macro_rules! named {
     ($($type:ty),+) => {$(
         impl Typed for $type {
-            const NEEDED: crate::base::Message = crate::base::Message::new(<$type>::NAMES, Vec::new());
+            const EXPECTED: crate::base::Message =
+                crate::base::Message::new(<$type>::NAMES, Vec::new());
 
             fn to_value(&self) -> Value {
                 Value::Text(self.name().into())
+            }
+
+            fn choices(&self) -> Vec<&'static str> {
+                <$type>::ALL.map(<$type>::name).to_vec()
             }
 
             fn from_value(value: &Value) -> Option<$type> {

@@ -56,6 +56,7 @@ class Settings(Run, total=False):
     # What a model is.
     d_model: int | None
     n_layers: int | None
+    heads: int | None
     norm_affine: bool | None
     tied_head: bool | None
     head_bias: bool | None
@@ -125,7 +126,6 @@ class Trainer:
         cls,
         data: _Data | None = None,
         *,
-        heads: int | None = None,
         attention: Literal["single-head", "multi-head", "modern"] | None = None,
         arch: Literal["baseline", "gpt2", "llama", "qwen3"] | None = None,
         tokenizer: Literal["byte", "char", "bpe"] | _Path | None = None,

@@ -37,9 +37,8 @@ impl Filled {
         self.put("layers", layers);
         self.put("dmodel", d_model);
         let many = matches!(models.heads, Heads::Many { .. });
-        if width && many && self.options.heads.is_none() {
-            self.options.heads = Some(heads);
-            self.settings.push(("heads", heads.into()));
+        if width && many {
+            self.put("heads", heads);
         }
         self.put("seq", seq_len);
         self.put("batch", batch);
@@ -105,7 +104,8 @@ mod tests {
                 // Heads go with the width, where a program has several.
                 let many = matches!(models.heads, Heads::Many { .. });
                 let with_heads = many && !options.given.contains_key("dmodel");
-                prop_assert_eq!(filled.options.heads, with_heads.then_some(SIZES[1].heads));
+                let heads = with_heads.then_some(SIZES[1].heads.into());
+                prop_assert_eq!(filled.options.given.get("heads"), heads.as_ref());
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::plan::Decided;
 use crate::settings::{ATTENTION, AttentionRow, FURTHER, Initial, SETTINGS, Setting, settings};
 use crate::tokenizers::TokenizerKind;
 use llm_core::base::escape::{escaped_json, one_line};
+use llm_core::optim::OPTIMIZERS;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::settings as of_core;
 use llm_core::tokenizer::IdsTokenizer;
@@ -59,6 +60,13 @@ impl Sheet {
                 s.given(of.name, value.and_then(typed));
             }
         };
+        let usual = AttentionSpec::new("", 0); // the number of heads is always said
+        let of_attention = |s: &mut Sheet, rows: &[AttentionRow]| {
+            for AttentionRow { setting, get, .. } in rows {
+                let value = get(attention).filter(|value| get(&usual).as_ref() != Some(value));
+                s.given(setting.name, value.and_then(typed));
+            }
+        };
         let is_one_of = |names: &'static [&str]| move |of: &Setting| names.contains(&of.name);
         const SIZES: &[&str] = &["seq", "dmodel", "layers"];
 
@@ -85,7 +93,8 @@ impl Sheet {
 
         s.table("model");
         rows(s, &is_one_of(SIZES));
-        s.put("heads", whole(attention.n_heads as u64));
+        let (heads, others) = ATTENTION.split_at(1);
+        of_attention(s, heads);
         let is_of_model = |of: &Setting| of.key.starts_with("model.") && !SIZES.contains(&of.name);
         rows(s, &is_of_model);
         // Only where they are not the baseline's: models that have no such setting read the file.
@@ -95,17 +104,14 @@ impl Sheet {
             let value = value.filter(|value| usual.as_ref() != Some(value));
             s.given(of.name, value.and_then(typed));
         }
-        let usual = AttentionSpec::new("", attention.n_heads);
-        for AttentionRow { setting, get, .. } in &ATTENTION {
-            let value = get(attention).filter(|value| get(&usual).as_ref() != Some(value));
-            s.given(setting.name, value.and_then(typed));
-        }
+        of_attention(s, others);
 
         let habits = &options.habits;
         s.table("training");
         s.given("load", options.load.as_ref().map(|path| text(path.as_os_str())));
         s.given("preset", options.preset.map(Preset::name));
         rows(s, &|of| !is_of_model(of) && !SIZES.contains(&of.name) && of.name != "val_frac");
+        s.list("optimizer_set", own_numbers(recipe).map(Value::String).collect());
         s.put("eval_every", whole(habits.eval_every.unwrap_or(INTERVAL)));
         s.put("save_every", whole(habits.save_every.unwrap_or(INTERVAL)));
         s.given("keep", habits.keep.map(|n| whole(n as u64)));
@@ -256,6 +262,16 @@ fn typed(value: of_core::Value) -> Option<Value> {
         of_core::Value::Text(word) => Some(word.into()),
         of_core::Value::Bytes(_) | of_core::Value::Bits(_) => None,
     }
+}
+
+/// The numbers of the optimizer's own that are not those of core's optimizer of this name.
+fn own_numbers(recipe: &Recipe) -> impl Iterator<Item = String> {
+    let of_core = OPTIMIZERS.iter().find(|row| row.name == recipe.optimizer);
+    let usual = of_core.map_or(&[][..], |row| row.settings);
+    let own = recipe.optimizer_settings.iter();
+    let own =
+        own.filter(|(key, value)| !usual.iter().any(|(of, usual)| of == key && usual == *value));
+    own.map(|(key, value)| format!("{key}={value}"))
 }
 
 /// A whole number; as text where TOML's are too small.

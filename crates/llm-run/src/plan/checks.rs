@@ -18,7 +18,7 @@ use llm_core::train::Trainer;
 use llm_core::{Attention, Config};
 
 /// `--heads` where there is one.
-pub fn check_heads(models: &Models, heads: Option<usize>) -> Result<()> {
+pub fn check_heads(models: &Models, heads: Option<u64>) -> Result<()> {
     match (models.heads, heads) {
         (Heads::One { other }, Some(h)) if h != 1 => Err(RunError::Usage(message!(
             "{heads} {}: {} has one attention head; for more use {} {heads} {}",

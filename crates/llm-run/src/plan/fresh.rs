@@ -6,7 +6,7 @@ use super::run::Plan;
 use crate::data::{Cut, Data, Input, Reading, check_loss_on};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{Result, RunError};
-use crate::models::{Heads, Models};
+use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, Given};
@@ -215,8 +215,7 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let config = settings::new_model(options.arch_config(vocab_size), start, &given);
     let config = config.map_err(named_by_option)?;
     config.check().map_err(named_by_option)?;
-    let heads = usual_heads(models, options.heads, &config, &given);
-    let attention = options.attention(models, heads, &config).map_err(named_by_option)?;
+    let attention = options.attention(models, &config).map_err(named_by_option)?;
     check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     check_config(&config, attention.as_ref())?;
     let mut recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
@@ -228,6 +227,8 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     if !notes.is_empty() {
         recipe.optimizer = AdamW::NAME.into();
     }
+    let own = settings::set_own(&mut recipe, &options.optimizer_set, models.optimizers);
+    own.map_err(named_by_option)?;
     recipe.data = Input::stories().source(); // until the files are read
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     let files = TextFiles::typed(options);
@@ -250,23 +251,6 @@ pub(super) fn plan_epochs(options: &Options, tokens: usize, settings: &mut Setti
     recipe.total_steps = steps_of(epochs, tokens, recipe)?;
     settings::follow(recipe, &options.given, |_| true).map_err(named_by_option)?;
     recipe.check_with(optimizers).map_err(named_by_option)
-}
-
-/// The number of heads that was typed, else the program's own: the nearest one below that divides
-/// the width, unless heads have a width of their own.
-pub fn usual_heads(models: &Models, typed: Option<usize>, config: &Config, given: &Given) -> usize {
-    let own_width = given.contains_key("head_dim");
-    match (models.heads, typed) {
-        (Heads::One { .. }, _) => 1,
-        (Heads::Many { .. }, Some(typed)) => typed,
-        (Heads::Many { default }, None) if own_width => default,
-        (Heads::Many { default }, None) => largest_divisor(config.d_model, default),
-    }
-}
-
-/// The largest number up to `default` that divides the width.
-pub fn largest_divisor(d_model: usize, default: usize) -> usize {
-    (1..=default).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1)
 }
 
 pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result<()> {

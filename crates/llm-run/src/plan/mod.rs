@@ -14,7 +14,7 @@ mod run;
 pub use beside::{SharedData, SharedDecision};
 pub use checks::{check_heads, named_by_option};
 pub use fresh::Settings;
-pub use fresh::{fitted, largest_divisor, usual_heads};
+pub use fresh::fitted;
 
 pub use data::{about_learnt, own_data, own_unseen};
 pub use files::TextFiles;
@@ -29,6 +29,7 @@ use crate::error::Result;
 use crate::folder::to_load;
 use crate::models::Models;
 use crate::options::Options;
+use crate::settings::whole;
 use crate::tokenizers::Watching;
 use checks::{check_savable, check_watches, without_a_place};
 use llm_core::tokenizer::Tokenizer;
@@ -75,7 +76,7 @@ pub fn on_input(
 }
 
 fn check_files_and_heads(models: &Models, options: &Options) -> Result<()> {
-    check_heads(models, options.heads)?;
+    check_heads(models, whole(&options.given, "heads"))?;
     check_about_files(&options.data, options.data_as, options.end_of_text)?;
     one_stdin(options.data.iter().chain(&options.val))
 }

@@ -45,7 +45,9 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     check_share(options, &loaded.recipe)?;
     check_optimizer(given, &loaded.recipe, has_optimizer)?;
     let overridden = overridden(options, &loaded);
-    let (config, recipe, mut notes) = overridden.map_err(named_by_option)?;
+    let (config, mut recipe, mut notes) = overridden.map_err(named_by_option)?;
+    let own = settings::set_own(&mut recipe, &options.optimizer_set, models.optimizers);
+    own.map_err(named_by_option)?;
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     let learns = recipe.total_steps > loaded.step || options.epochs.is_some();
     let (mut steps, mut trainer) = (recipe.total_steps.saturating_sub(loaded.step), loaded);
@@ -207,7 +209,6 @@ fn check_shape(
     path: &Path,
 ) -> Result<()> {
     let (config, given) = (run.model.config(), &options.given);
-    let heads = attention.n_heads;
     let differs = |what: Message, in_file: &dyn Display, given: &dyn Display| {
         Err(RunError::Data(message!(
             "checkpoint '{}': {} {} in file, {} given; leave it out, or \
@@ -230,10 +231,7 @@ fn check_shape(
             return differs(named(name), &said(&in_file), &said(&wanted));
         }
     }
-    if let Some(given) = options.heads.filter(|&given| given != heads) {
-        return differs(named("heads"), &heads, &given);
-    }
-    let of_arch = options.arch.map(|arch| arch.attention(heads, config.d_model));
+    let of_arch = options.arch.map(|arch| arch.attention(attention.n_heads, config.d_model));
     for AttentionRow { setting: flag, get, .. } in &ATTENTION {
         let wanted = given.get(flag.name).cloned().or_else(|| of_arch.as_ref().and_then(get));
         let in_file = get(attention).or_else(|| left_out(flag, attention, config));

@@ -4,9 +4,11 @@ use super::given::Given;
 use super::row::{Initial, Setting};
 use super::table::settings;
 use crate::defaults::Start;
+use llm_core::base::Message;
+use llm_core::optim::{OptimizerRow, find_optimizer};
 use llm_core::recipe::Recipe;
 use llm_core::settings::{self as of_core, MODEL, RECIPE, Row, Value};
-use llm_core::{Config, Result};
+use llm_core::{Config, Error, Result, message};
 
 /// The setting of core's row with this key. A new model's context is the length of its windows.
 pub fn of_key(key: &str) -> Option<&'static Setting> {
@@ -64,6 +66,37 @@ pub fn new_recipe(start: Start, given: &Given) -> Result<Recipe> {
     })?;
     follow(&mut recipe, given, |_| true)?;
     Ok(recipe)
+}
+
+/// Gives the optimizer of the recipe these numbers of its own, each as NAME=X.
+///
+/// # Errors
+/// [`Error::Config`] for a name that it does not have, or a value of another type.
+pub fn set_own(recipe: &mut Recipe, own: &[String], known: &[OptimizerRow]) -> Result<()> {
+    let row = find_optimizer(known, &recipe.optimizer)?;
+    let refused = |reason| Error::config("optimizer_set", reason);
+    for text in own {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let usual = row.settings.iter().find(|(known, _)| *known == name);
+        let Some((_, usual)) = usual else {
+            let names = Message::list(row.settings.iter().map(|(name, _)| *name));
+            let name = name.escape_default();
+            return Err(refused(match row.settings {
+                [] => message!("'{}': {} has no numbers of its own", name, row.name),
+                _ => message!("{} has no '{}'; valid names: {}", row.name, name, names),
+            }));
+        };
+        let value = match usual {
+            Value::Bool(_) => value.parse().map(Value::Bool).ok(),
+            Value::Whole(_) => value.parse().map(Value::Whole).ok(),
+            Value::Float(_) => value.parse().map(Value::Float).ok(),
+            Value::Double(_) => value.parse().map(Value::Double).ok(),
+            _ => Some(Value::Text(value.into())),
+        };
+        let wrong = || message!("'{}': expected {}", text.escape_default(), usual.kind());
+        recipe.optimizer_settings.insert(name, value.ok_or_else(|| refused(wrong()))?)?;
+    }
+    Ok(())
 }
 
 /// Works out `those` settings that follow from others and were not given.

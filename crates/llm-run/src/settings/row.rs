@@ -12,8 +12,11 @@ use llm_core::settings::{self, Value};
 pub struct Setting {
     /// The key of core's row.
     pub key: &'static str,
-    /// Its name in a run's `config.toml`, and in requests.
+    /// The name in a run's `config.toml`, and in requests.
     pub name: &'static str,
+    /// What it is for, in English, and behind ` zh: ` in Chinese. `{load}` is another option, which
+    /// each front end spells, as in a [`Message`]; brackets at the end say what holds without it.
+    pub text: &'static str,
     /// The value of a new run that was not given one.
     pub initial: Initial,
     /// Whether it has any effect in such a run.
@@ -46,21 +49,62 @@ pub enum OnLoad {
     MeansOther,
 }
 
-/// A row of core's setting `key`. The value of a new run is core's own, and a run that goes on takes
-/// another.
+/// A row of core's setting `key`. The value of a new run is core's own, and a run that goes on
+/// takes another.
 pub(super) const fn row(key: &'static str, name: &'static str) -> Setting {
     let applies: fn(&Recipe) -> bool = |_| true;
     let (initial, on_load, report) = (Initial::Core, OnLoad::Replaces, None);
-    Setting { key, name, initial, applies, on_load, report }
+    Setting { key, name, text: "", initial, applies, on_load, report }
 }
 
-/// The same of a setting that the weights are made with.
+/// A row of a setting that the weights are made with.
 pub(super) const fn fixed(key: &'static str, name: &'static str) -> Setting {
     Setting { on_load: OnLoad::Fixed, ..row(key, name) }
 }
 
+/// Rows, each with its [`Setting::text`] as the comment above it.
+macro_rules! with_texts {
+    ($($(#[doc = $text:literal])+ $row:ident($($of:tt)*) $(.$more:ident($($with:tt)*))*,)+) => {
+        [$($row($($of)*)$(.$more($($with)*))*.text(concat!($($text),+))),+]
+    };
+}
+pub(super) use with_texts;
+
+/// What a row says besides its key and its name.
 impl Setting {
-    /// Its value.
+    pub(super) const fn text(self, text: &'static str) -> Setting {
+        Setting { text, ..self }
+    }
+
+    pub(super) const fn starts(self, with: fn(Start) -> Value) -> Setting {
+        Setting { initial: Initial::By(with), ..self }
+    }
+
+    pub(super) const fn follows(self, from: fn(&Recipe, &Given) -> Value) -> Setting {
+        Setting { initial: Initial::Follows(from), ..self }
+    }
+
+    pub(super) const fn applies(self, applies: fn(&Recipe) -> bool) -> Setting {
+        Setting { applies, ..self }
+    }
+
+    pub(super) const fn means_other_on_load(self) -> Setting {
+        Setting { on_load: OnLoad::MeansOther, ..self }
+    }
+
+    pub(super) const fn reported(self, by: fn() -> Message) -> Setting {
+        Setting { report: Some(by), ..self }
+    }
+}
+
+impl Setting {
+    /// What it is for, in English and in Chinese.
+    pub fn texts(&self) -> [Message; 2] {
+        let (en, zh) = self.text.split_once(" zh: ").unwrap_or((self.text, self.text));
+        [en, zh].map(|text| Message::new(text.trim(), Vec::new()))
+    }
+
+    /// The value in this model and run; none of an attention's own setting.
     pub fn value(&self, config: &Config, recipe: &Recipe) -> Option<Value> {
         settings::value(self.key, config, recipe)
     }

@@ -82,13 +82,15 @@ impl Workload {
         seq_len: usize,
     ) -> Result<Built> {
         let arch = of.arch.or(Some(Arch::Gpt2));
-        let options = Options { arch, given: of.given.clone(), ..Options::default() };
+        let mut given = of.given.clone();
+        given.insert("heads", self.heads.into());
+        let options = Options { arch, given, ..Options::default() };
         let (d_model, n_layers) = (self.d_model, self.layers);
         let mut config =
             Config { seq_len, d_model, n_layers, ..options.arch_config(self.vocab_size) };
         let made = fill(MODEL, &mut config, |flag, _, _| of.given.get(flag.name).cloned())
             .and_then(|()| config.check())
-            .and_then(|()| options.attention(&program.models, self.heads, &config));
+            .and_then(|()| options.attention(&program.models, &config));
         let attention = made.map_err(named_by_option)?;
         check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
         Ok(Built { config, attention })

@@ -51,11 +51,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let seeds = seeds(args)?;
     let by_heads = args.vary.is_empty() && args.model.further.variants.is_empty();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
-    let plan = Plan::new(
-        &program.models,
-        &TrainArgs { heads: first, ..args.training(1) }.options(),
-        &|_, _| (),
-    )?;
+    let plan = Plan::new(&program.models, &args.training(first).options(), &|_, _| ())?;
     let heads = heads(program, args, &plan)?;
     let varied = variants(program, args, &heads)?;
     // What one of them is refused for is said before another is trained.
@@ -65,7 +61,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     for (settings, args) in varied {
         let SharedDecision { config, recipe, parameters, head_dim } =
             data.decided(&program.models, &args.options())?;
-        let (n_heads, steps) = (args.heads.unwrap_or(1), recipe.total_steps);
+        let n_heads = whole(&args.heads.0, "heads").map_or(1, |n| n as usize);
+        let steps = recipe.total_steps;
         if steps == 0 {
             return Err(RunError::Usage("--steps 0: nothing would be learnt".into()));
         }
@@ -161,7 +158,7 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
         return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
     }
     let fits = |h: usize| -> Result<()> {
-        let attention = args.training(1).options().attention(&program.models, h, config);
+        let attention = args.training(Some(h)).options().attention(&program.models, config);
         attention.and_then(|attention| attention.check(config)).map_err(named_by_option)
     };
     let heads = match args.heads.as_slice() {

@@ -22,7 +22,7 @@ pub(super) fn variants(
     args: &CompareArgs,
     heads: &[usize],
 ) -> Result<Vec<Varied>> {
-    let first = args.training(heads.first().copied().unwrap_or(1));
+    let first = args.training(heads.first().copied().or(Some(1)));
     let mut all = match args.model.further.variants.as_slice() {
         [] => vec![(Vec::new(), first)],
         names => kinds(program, names, &first)?,
@@ -58,7 +58,9 @@ pub(super) fn variants(
             if varied {
                 settings.push((HEADS.into(), n_heads.to_string()));
             }
-            (settings, TrainArgs { heads: Some(n_heads), ..args.clone() })
+            let mut args = args.clone();
+            args.heads.0.insert("heads", n_heads.into());
+            (settings, args)
         })
     };
     let variants: Vec<Varied> = all.into_iter().flat_map(each).collect();
@@ -147,13 +149,13 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     }
     let is_meant = |name: &str, aliases: &[&str]| name == plain || aliases.contains(&&*plain);
     let found = flags_of(&program.models)
-        .find(|flag| is_meant(flag.name, flag.aliases))
+        .find(|flag| is_meant(flag.name, flag.aliases()))
         .map(|flag| flag.name);
     let others = ["arch", "epochs"].into_iter().find(|name| *name == plain);
     found.or(others).map(|flag| (flag, values)).ok_or_else(|| {
         let known = flags_of(&program.models)
             .map(|flag| flag.name)
-            .filter(|name| !["seed", "val-frac"].contains(name));
+            .filter(|name| !["heads", "seed", "val-frac"].contains(name));
         usage(message!(
             "only settings of a model and of its training can be varied: {}",
             known.chain(["arch", "epochs"]).collect::<Vec<_>>().join(", ")

@@ -18,8 +18,8 @@ use llm_messages::columns::left;
 use llm_run::defaults::Start;
 use llm_run::folder::to_load;
 use llm_run::options::Options;
-use llm_run::plan::{check_heads, largest_divisor, named_by_option, usual_heads};
-use llm_run::settings;
+use llm_run::plan::{check_heads, named_by_option};
+use llm_run::settings::{self, largest_divisor};
 use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.
@@ -49,7 +49,8 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionSpec)> {
     check_heads(&program.models, args.heads)?;
-    let (start, given) = (Start::Stories, args.model.given());
+    let (start, mut given) = (Start::Stories, args.model.given());
+    given.extend(args.heads.map(|heads| ("heads", heads.into())));
     let options = Options { given: given.clone(), arch: args.model.arch, ..Options::default() };
     let vocab_size = args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE);
     let config = settings::new_model(options.arch_config(vocab_size), start, &given);
@@ -61,15 +62,15 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
         }
         other => named_by_option(other),
     })?;
-    let n_heads = usual_heads(&program.models, args.heads, &config, &given);
-    let attention = options.attention(&program.models, n_heads, &config);
+    let attention = options.attention(&program.models, &config);
     let attention = attention.map_err(named_by_option)?;
     check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     let recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
     let footprint = recipe.footprint(&config, attention.as_ref(), program.models.optimizers)?;
     let spec = attention.spec();
-    Ok((ModelReport::new(footprint, &spec, batch, compared(&config, n_heads))?, spec))
+    let compared = compared(&config, spec.n_heads);
+    Ok((ModelReport::new(footprint, &spec, batch, compared)?, spec))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {

@@ -31,7 +31,7 @@ const MOST: usize = 1024;
 /// # Errors
 /// [`RunError::Usage`] naming the flag that is outside its range; what loading refuses.
 pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
-    check_heads(&program.models, args.heads)?;
+    check_heads(&program.models, args.heads.map(|n| n as u64))?;
     let walk = match &args.load {
         Some(path) => of_model(program, args, &to_load(path)?)?,
         None => of_example(program, args)?,

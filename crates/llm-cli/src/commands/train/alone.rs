@@ -12,8 +12,9 @@ use std::path::Path;
 pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result<()> {
     let flag = args.sampling.prompt.flag().filter(|_| args.load.is_none());
     let Some(flag) = flag else { return Ok(()) };
-    let shape =
-        args.files.tokenizer.kind.is_some() || args.model.arch.is_some() || args.heads.is_some();
+    let shape = args.files.tokenizer.kind.is_some()
+        || args.model.arch.is_some()
+        || !args.heads.0.is_empty();
     let RecipeArgs { epochs, time, max_time, .. } = &args.recipe;
     let length = epochs.is_some() || time.is_some() || max_time.is_some();
     let place = args.save.is_some() || args.out.is_some() || args.config.is_some();

@@ -136,13 +136,16 @@ fn other_than_usual(setting: &str) -> Value {
         "soft_cap" => Value::Double(0.02),
         "qk_norm" => Value::Bool(true),
         "attention_bias" => Value::Bool(false),
-        other => panic!("'{other}' is new: give it a value here, and see what each border makes of it"),
+        other => {
+            panic!("'{other}' is new: give it a value here, and see what each border makes of it")
+        }
     }
 }
 
 #[test]
 fn every_setting_is_carried_whole_or_refused_by_its_key() {
-    for row in &ATTENTION {
+    // Every border has the number of heads as a size.
+    for row in ATTENTION.iter().filter(|row| row.setting.name != "heads") {
         let mut spec = AttentionSpec::new(Modern::NAME, 4);
         (row.put)(&mut spec, &other_than_usual(row.setting.name));
         let settings = spec.settings().unwrap();

@@ -235,12 +235,9 @@ fn every_setting(border: &Border) -> Vec<(&'static str, bool)> {
             (row.put)(&mut spec, &value);
             let (was, is) = (base.settings().unwrap(), spec.settings().unwrap());
             let differs = |key: &str| was.get(key) != is.get(key);
-            let keys: Vec<&str> = was
-                .iter()
-                .chain(is.iter())
-                .map(|(key, _)| key)
-                .filter(|key| differs(key))
-                .collect();
+            let heads = (spec.n_heads != base.n_heads).then_some("heads");
+            let all = was.iter().chain(is.iter()).map(|(key, _)| key);
+            let keys: Vec<&str> = all.filter(|key| differs(key)).chain(heads).collect();
             let made = from_spec(&spec).ok().filter(|_| !keys.is_empty());
             let Some(model) = made.and_then(|made| model(config, made)) else { continue };
             found.push(crossed(border, &model, &keys, &[]));

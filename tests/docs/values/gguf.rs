@@ -57,11 +57,8 @@ fn rows() -> Vec<f64> {
     export(&path, &model, &ByteTokenizer, Stored::F32, "m").unwrap();
     let bytes = std::fs::read(path).unwrap();
     let file = Gguf::open(&bytes[..], bytes.len() as u64).unwrap();
-    let needed: Vec<_> = file
-        .tensors
-        .iter()
-        .map(|t| Wanted::parameter(t.name.clone(), t.shape.clone()))
-        .collect();
+    let needed: Vec<_> =
+        file.tensors.iter().map(|t| Wanted::parameter(t.name.clone(), t.shape.clone())).collect();
     let queries = needed.iter().position(|needed| needed.name == "blk.0.attn_q.weight").unwrap();
     let mut found = Vec::new();
     file.read(&needed, |i, _, rows| {

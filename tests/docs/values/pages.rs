@@ -1,10 +1,9 @@
 //! Values of the other pages.
 
 use super::{Values, list};
-use llm_cli::RunError;
-use llm_cli::error::code::*;
 use llm_core::{Config, Tensor, TinyGPT, ops};
 use llm_courses::permute;
+use llm_run::error::Kind;
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 
@@ -36,20 +35,19 @@ pub fn add(values: &mut Values) {
     values.insert("math.section", list![5]); // of docs/transformer_math_to_code.md
     values.insert("changed.split", shapes.iter().map(|&n| n as f64).collect());
     let codes = [
-        OK,
-        USAGE,
-        DIVERGED,
-        BAD_DATA,
-        NO_INPUT,
-        UNAVAILABLE,
-        INTERNAL,
-        NO_MEMORY,
-        CANNOT_CREATE,
-        IO,
-        BUSY,
+        Kind::Usage,
+        Kind::Diverged,
+        Kind::BadData,
+        Kind::NoInput,
+        Kind::Unavailable,
+        Kind::Internal,
+        Kind::NoMemory,
+        Kind::CannotCreate,
+        Kind::Io,
+        Kind::Busy,
     ];
-    let signal = of(&RunError::Signal(0));
-    values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
+    let codes = codes.into_iter().chain([Kind::Signal(0)]).map(|of| f64::from(of.code()));
+    values.insert("run.exit_codes", [0.0].into_iter().chain(codes).collect());
     let tab = include_str!("../../browser/gpu.mjs");
     assert!(tab.contains("const NEAR = 1e-4;"), "a ten-thousandth, say the pages");
     let steps = tab.split("+ 1]) || ").nth(1).unwrap();

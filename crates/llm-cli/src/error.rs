@@ -15,51 +15,6 @@ use std::process::ExitCode;
 
 pub use llm_run::error::{Kind, Result, RunError, foreign};
 
-/// Exit codes.
-pub mod code {
-    /// Everything that was asked for is done.
-    pub const OK: u8 = 0;
-    /// Flags that cannot be.
-    pub const USAGE: u8 = 2;
-    /// The loss or a gradient is no longer finite, or the model is worse than was asked for.
-    pub const DIVERGED: u8 = 3;
-    /// Data or a checkpoint that cannot be used.
-    pub const BAD_DATA: u8 = 65;
-    /// An input file that is missing or unreadable.
-    pub const NO_INPUT: u8 = 66;
-    /// Several processes were started that cannot speak with each other, or there is no such GPU.
-    pub const UNAVAILABLE: u8 = 69;
-    /// A fault of this program.
-    pub const INTERNAL: u8 = 70;
-    /// Not enough memory.
-    pub const NO_MEMORY: u8 = 71;
-    /// Output that cannot be created.
-    pub const CANNOT_CREATE: u8 = 73;
-    /// Reading or writing failed on the way.
-    pub const IO: u8 = 74;
-    /// Another run writes the same output.
-    pub const BUSY: u8 = 75;
-
-    /// The number for the shell.
-    pub fn of(e: &super::RunError) -> u8 {
-        use super::Kind;
-        match e.kind() {
-            Kind::Usage => USAGE,
-            Kind::Diverged => DIVERGED,
-            Kind::BadData => BAD_DATA,
-            Kind::NoInput => NO_INPUT,
-            Kind::Unavailable => UNAVAILABLE,
-            Kind::Internal => INTERNAL,
-            Kind::NoMemory => NO_MEMORY,
-            Kind::CannotCreate => CANNOT_CREATE,
-            Kind::Io => IO,
-            Kind::Busy => BUSY,
-            Kind::Elsewhere(code) => code,
-            Kind::Signal(n) => 128 + n,
-        }
-    }
-}
-
 /// The line for the person, without line breaks or control characters, whatever names it contains.
 pub fn line(e: &RunError) -> String {
     format!("error: {}", reason(e))
@@ -106,7 +61,7 @@ pub(crate) fn of_verb(e: RunError, hint: impl Into<Message>) -> RunError {
 /// The exit code of a command; what it failed for is a line on standard error.
 pub(crate) fn exit(result: Result<()>) -> ExitCode {
     match result {
-        Ok(()) => ExitCode::from(code::OK),
+        Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             // What a signal interrupted has been reported where it happened.
             if !matches!(e, RunError::Signal(_) | RunError::Elsewhere(_)) {
@@ -114,7 +69,7 @@ pub(crate) fn exit(result: Result<()>) -> ExitCode {
                 let line = voice::prefix() + &shown(&e);
                 let _ = writeln!(io::stderr().lock(), "{line}");
             }
-            ExitCode::from(code::of(&e))
+            ExitCode::from(e.kind().code())
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::args::{
     Cli, DataArgs, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb, command,
 };
 use crate::command_line::{Parsed, parse_with};
-use crate::error::{Result, RunError, code};
+use crate::error::{Kind, Result, RunError};
 use crate::generation::Request;
 use crate::messages::spelled;
 use crate::program::Program;
@@ -81,11 +81,17 @@ fn accepted(
     });
     let (line, number, numbers) = match parsed {
         Parsed::Text(_) => return None,
-        Parsed::Wrong(line) => (spelled(&line), code::USAGE, [code::USAGE; 2]),
-        Parsed::Failed(e) => (crate::error::line(&e), code::of(&e), [code::USAGE, code::NO_INPUT]),
+        Parsed::Wrong(line) => (spelled(&line), Kind::Usage.code(), [Kind::Usage.code(); 2]),
+        Parsed::Failed(e) => {
+            (crate::error::line(&e), e.kind().code(), [Kind::Usage.code(), Kind::NoInput.code()])
+        }
         Parsed::Run(cli) => match decide(program, *cli) {
             Ok(run) => return run,
-            Err(e) => (crate::error::line(&e), code::of(&e), [code::USAGE, code::NO_MEMORY]),
+            Err(e) => (
+                crate::error::line(&e),
+                e.kind().code(),
+                [Kind::Usage.code(), Kind::NoMemory.code()],
+            ),
         },
     };
     assert!(line.starts_with("error: "), "{line:?}");

@@ -132,7 +132,7 @@ fn done(program: &Program) -> ExitCode {
         Parsed::Failed(e) => return exit(Err(crew::said_once(e))),
         Parsed::Wrong(line) => {
             note(line);
-            return ExitCode::from(error::code::USAGE);
+            return ExitCode::from(error::Kind::Usage.code());
         }
     };
     exit(variables::check().and_then(|()| commands::dispatch(program, &cli, &verb)))

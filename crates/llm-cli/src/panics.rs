@@ -1,7 +1,7 @@
 //! A panic as one line and an exit code, never as its own message.
 
 use crate::crew;
-use crate::error::{Result, RunError, code, exit};
+use crate::error::{Result, RunError, exit};
 use llm_core::message;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ impl Panics {
     /// Does `f`; a panic becomes a line on standard error and an exit code.
     pub fn catch(&self, f: impl FnOnce() -> ExitCode) -> ExitCode {
         self.caught(f).unwrap_or_else(|e| {
-            let code = code::of(&e);
+            let code = e.kind().code();
             let exit = exit(Err(e));
             crew::abandon(code);
             exit

@@ -212,7 +212,7 @@ fn said(plan: &Plan) -> Vec<String> {
 fn another_optimizer_needs_a_file_without_a_state() {
     let lion = ["--optimizer=lion".to_string()];
     let refused = Saved::new(true).go_on(&lion).unwrap_err();
-    assert_eq!(crate::error::code::of(&refused), crate::error::code::USAGE);
+    assert_eq!(refused.kind(), crate::error::Kind::Usage);
     assert!(
         crate::error::line(&refused).contains("--optimizer lion"),
         "{}",

@@ -12,6 +12,7 @@ use llm_run::training::{Early, Event};
 /// about it. A note may quote names of others: [`escape::safe_lines`] makes it safe for a terminal.
 pub fn event(event: &Event<'_>) -> Option<Message> {
     Some(match event {
+        Event::Note(note) => crate::note(note),
         Event::Noted(note) => (*note).clone(),
         Event::Step { report, done, total, rate, due: true } => {
             step(report, [*done, *total], *rate)

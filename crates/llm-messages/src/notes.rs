@@ -97,6 +97,45 @@ pub fn note(note: &Note) -> Message {
         Note::NoPlace { option } => {
             message!("{} has no effect with {no_save}", Filling::Option(option))
         }
+        Note::CommonKernels { used, best } => {
+            message!("kernels are {} for all: not every process has {}", used, best)
+        }
+        Note::CommonOrder { used, best } => message!(
+            "products in bf16 are added up in {} for all: not every process has {}",
+            used,
+            best
+        ),
+        Note::OwnEngine => {
+            message!("LLM_ENGINE has no effect: several processes compute the same bits")
+        }
+        Note::Crew { processes, micro_batches } => message!(
+            "crew    {} processes, each with {} of {} micro-batches",
+            processes,
+            *micro_batches as usize / processes,
+            micro_batches
+        ),
+        Note::OnGpu { name, kernels, bytes: there, losses: [on_cpu, on_gpu] } => message!(
+            "device  {} · {} kernels a step · {} there · the first loss is {:.4}, {:.4} on the processor",
+            name,
+            kernels,
+            bytes(*there),
+            on_gpu,
+            on_cpu
+        ),
+        Note::SoftwareRenderer => message!(
+            "note    this adapter is a software renderer on the CPU: {device} cpu is faster"
+        ),
+        Note::NoMatrixUnits => message!(
+            "note    no matrix units that can be used: products in f16 are emulated, and f32 is as fast"
+        ),
+        Note::EmulatedF16 => {
+            message!("note    products in f16 are emulated by a processor: f32 is faster")
+        }
+        Note::OtherDevice(name) => message!(
+            "note    the steps so far were computed on {}",
+            name.as_ref().map_or(message!("the processor"), |name| name.clone().into())
+        ),
+        Note::NoEstimate => message!("note    how long it takes on a GPU is not estimated"),
         Note::Said(message) => message.clone(),
     }
 }

@@ -1,10 +1,11 @@
-//! A face for programs that have something else to do than to make pages.
+//! A front end for programs that have something else to do than to make pages.
 
 use crate::bilingual::Bilingual;
 use crate::losses::loss_picture;
 use crate::run::{About, page};
 use crate::text::html;
 use llm_run::Result;
+use llm_run::folder::Target;
 use llm_run::log::Curves;
 use llm_run::plan::Plan;
 use llm_run::training::{Event, Face, Identity, PageOf};
@@ -13,28 +14,30 @@ use llm_run::training::{Event, Face, Identity, PageOf};
 /// `tell`.
 #[derive(Debug)]
 pub struct Reporter<T> {
-    about: About,
+    about: Option<About>,
     tell: T,
 }
 
 impl<T: FnMut(&Event<'_>) + Send> Reporter<T> {
-    /// Of a run that is about to begin.
-    ///
-    /// # Errors
-    /// As [`About::of`].
-    pub fn new(who: &Identity, plan: &Plan, tell: T) -> Result<Reporter<T>> {
-        Ok(Reporter { about: About::of(who, plan)?, tell })
+    /// A reporter of one run.
+    pub fn new(tell: T) -> Reporter<T> {
+        Reporter { about: None, tell }
     }
 }
 
 impl<T: FnMut(&Event<'_>) + Send> Face for Reporter<T> {
+    fn begins(&mut self, plan: &Plan, _: Option<&Target>, who: &mut Identity) -> Result<()> {
+        self.about = Some(About::of(who, plan)?);
+        Ok(())
+    }
+
     fn event(&mut self, event: &Event<'_>) {
         (self.tell)(event);
     }
 
     fn page(&mut self, of: &PageOf<'_>) -> Option<String> {
         let early = of.ending.early.map(|why| Bilingual::of(&llm_messages::early(why)));
-        html(&page(&self.about, of, early)).ok()
+        html(&page(self.about.as_ref()?, of, early)).ok()
     }
 
     fn picture(&mut self, curves: &Curves) -> Option<String> {

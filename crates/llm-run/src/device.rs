@@ -1,21 +1,20 @@
-//! Who computes the steps: the processor, or a GPU.
+//! Who computes the steps: the CPU, or a GPU.
 
 use crate::error::{Result, RunError};
-use crate::folder::run_of;
-use crate::log::RunInfo;
-use crate::plan::Plan;
+use crate::note::Note;
 use llm_core::base::escape::clipped;
-use llm_core::base::{Message, bytes};
+#[cfg(feature = "gpu")]
 use llm_core::kernels::gemm::Precision;
 use llm_core::train::{Trainer, Work};
 use llm_core::{TokenDataset, message};
 use std::fmt;
 use std::str::FromStr;
 
-/// Who is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The device that is to compute the steps of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Device {
-    /// The processor.
+    /// The CPU.
+    #[default]
     Cpu,
     /// A GPU with this in its name, or the system's first.
     Gpu(Option<String>),
@@ -41,19 +40,19 @@ impl FromStr for Device {
 
 /// A GPU with a run's weights on it.
 pub struct OnGpu {
-    /// It.
+    /// The GPU as a [`Work`].
     pub work: Box<dyn Work>,
     /// Adapter, interface and driver.
     pub name: String,
-    /// Whether it is the processor, which a driver offers as a GPU.
-    pub is_processor: bool,
-    /// Whether products in f16 were asked for, and it has no units for them that can be used.
+    /// Whether this adapter is a software renderer on the CPU.
+    pub is_software: bool,
+    /// Whether products in f16 are asked for, and no matrix units of the GPU can be used for them.
     pub emulates: bool,
     /// Kernels that a step calls.
     pub kernels: usize,
-    /// Bytes of its memory that a step needs.
+    /// Bytes of GPU memory that a step needs.
     pub bytes: u64,
-    /// The first loss on the processor, and there.
+    /// The first loss on the CPU and on the GPU, in nats per token.
     pub losses: [f32; 2],
 }
 
@@ -64,64 +63,30 @@ impl fmt::Debug for OnGpu {
 }
 
 impl OnGpu {
-    /// What is said of it before the first step.
-    pub fn lines(&self) -> Vec<Message> {
-        let [here, there] = self.losses;
-        let mut lines = vec![message!(
-            "device  {} · {} kernels a step · {} there · the first loss is {:.4}, {:.4} on the processor",
-            self.name,
-            self.kernels,
-            bytes(self.bytes),
-            there,
-            here
-        )];
-        if self.is_processor {
-            lines.push(message!("note    it is the processor in disguise: {device} cpu is faster"));
-        }
-        if self.emulates {
-            lines.push(message!(
-                "note    no matrix units that can be used: products in f16 are emulated, and f32 is as fast"
-            ));
-        }
-        lines
+    /// What is worth saying about the GPU before the first step.
+    pub fn notes(&self) -> Vec<Note> {
+        let OnGpu { ref name, is_software, emulates, kernels, bytes, losses, .. } = *self;
+        let software = is_software.then_some(Note::SoftwareRenderer);
+        let emulates = emulates.then_some(Note::NoMatrixUnits);
+        let found = Note::OnGpu { name: name.clone(), kernels, bytes, losses };
+        [Some(found), software, emulates].into_iter().flatten().collect()
     }
 }
 
-/// What is said before the first step of who computes it.
-pub fn lines(gpu: Option<&OnGpu>, trainer: &Trainer) -> Vec<Message> {
-    match (gpu, trainer.recipe.matmul) {
-        (Some(gpu), _) => gpu.lines(),
-        (None, Precision::F16) => {
-            vec![message!("note    products in f16 are emulated by a processor: f32 is faster")]
-        }
-        (None, Precision::F32 | Precision::Bf16) => Vec::new(),
-    }
-}
-
-/// The GPU that was asked for, with this run on it; `None` for the processor.
+/// The GPU that is asked for, with this run on it; `None` for the CPU, and without data.
 ///
 /// # Errors
 /// [`RunError::Usage`] in a program that was built without GPUs, or for a model that has no kernels;
-/// [`RunError::Unavailable`] where there is no such GPU; what it says itself.
+/// [`RunError::Unavailable`] where there is no such GPU; what the GPU itself says.
 pub fn opened(
-    device: Option<&Device>,
+    device: &Device,
     trainer: &Trainer,
     data: Option<&TokenDataset>,
 ) -> Result<Option<OnGpu>> {
     match (device, data) {
-        (Some(Device::Gpu(name)), Some(data)) => open(name.as_deref(), trainer, data).map(Some),
+        (Device::Gpu(name), Some(data)) => open(name.as_deref(), trainer, data).map(Some),
         _ => Ok(None),
     }
-}
-
-/// That the steps before were computed elsewhere than on `device`, by its name, for a run that goes on.
-pub fn moved(plan: &Plan, device: &str) -> Option<Message> {
-    let before = RunInfo::read(&run_of(plan.loaded.as_deref()?)?)?.device;
-    let there: Message = match &*before {
-        "" => message!("the processor"),
-        name => name.to_string().into(),
-    };
-    (before != device).then(|| message!("note    the steps so far were computed on {}", there))
 }
 
 #[cfg(not(feature = "gpu"))]
@@ -137,10 +102,10 @@ fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<On
     let f16 = trainer.recipe.matmul == Precision::F16;
     let open = if f16 { Gpu::open_with_units } else { Gpu::open };
     let work = open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
-    let (name, is_processor) = (work.name().to_string(), work.is_a_processor());
+    let (name, is_software) = (work.name().to_string(), work.is_a_processor());
     let emulates = f16 && work.gpu().units().is_none();
     let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.first_losses());
-    Ok(OnGpu { work: Box::new(work), name, is_processor, emulates, kernels, bytes, losses })
+    Ok(OnGpu { work: Box::new(work), name, is_software, emulates, kernels, bytes, losses })
 }
 
 #[cfg(feature = "gpu")]

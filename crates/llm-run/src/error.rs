@@ -113,6 +113,27 @@ pub enum Kind {
     Signal(u8),
 }
 
+impl Kind {
+    /// The exit code of a program that ends with this error: those of `sysexits.h` from 64 to 78, 2 for
+    /// usage, 3 for training that diverged, 128 + n for signal n.
+    pub fn code(self) -> u8 {
+        match self {
+            Kind::Usage => 2,
+            Kind::Diverged => 3,
+            Kind::BadData => 65,
+            Kind::NoInput => 66,
+            Kind::Unavailable => 69,
+            Kind::Internal => 70,
+            Kind::NoMemory => 71,
+            Kind::CannotCreate => 73,
+            Kind::Io => 74,
+            Kind::Busy => 75,
+            Kind::Elsewhere(code) => code,
+            Kind::Signal(n) => 128 + n,
+        }
+    }
+}
+
 impl From<Error> for RunError {
     fn from(source: Error) -> RunError {
         RunError::Core { source, hint: None }

@@ -18,10 +18,10 @@
 //! | [`data`] | training and validation data |
 //! | [`talk`] | a conversation with a model |
 //! | [`tokenizers`] | how a new run's text is cut |
+//! | [`device`] | who computes the steps: the CPU, or a GPU |
 //! | [`options`] | what a run is asked for |
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
 //! | [`config`] | the settings of a run as TOML |
-//! | [`device`] | who computes the steps: the processor, or a GPU |
 //! | [`machine`] | what a run runs on |
 //! | [`training`] | a run from its plan to its end |
 //! | [`budget`] | a run that is to take a given time: what is not asked for is chosen |
@@ -52,13 +52,13 @@ pub mod talk;
 
 pub mod tokenizers;
 
+pub mod device;
+
 pub mod options;
 
 pub mod plan;
 
 pub mod config;
-
-pub mod device;
 
 pub mod machine;
 

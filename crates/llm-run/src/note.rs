@@ -131,6 +131,66 @@ pub enum Note {
         /// The option that names it.
         option: &'static str,
     },
-    /// What a face has to say itself.
+    /// The kernels of all processes are those that every process has.
+    CommonKernels {
+        /// The instruction set that is used.
+        used: &'static str,
+        /// The best instruction set of any process.
+        best: &'static str,
+    },
+    /// Products in bf16 are summed in the order that every process has.
+    CommonOrder {
+        /// The order that is used.
+        used: &'static str,
+        /// The best order of any process.
+        best: &'static str,
+    },
+    /// The matrix-product engine cannot be chosen where several processes compute the same bits.
+    OwnEngine,
+    /// Several processes share each step.
+    Crew {
+        /// Number of processes.
+        processes: usize,
+        /// Micro-batches of a step.
+        micro_batches: u32,
+    },
+    /// A GPU computes the steps.
+    OnGpu {
+        /// Adapter, interface and driver.
+        name: String,
+        /// Kernels that a step calls.
+        kernels: usize,
+        /// Bytes of GPU memory that a step needs.
+        bytes: u64,
+        /// The first loss on the CPU and on the GPU, in nats per token.
+        losses: [f32; 2],
+    },
+    /// The GPU is a software renderer on the CPU.
+    SoftwareRenderer,
+    /// Products in f16 are emulated by a GPU without usable matrix units.
+    NoMatrixUnits,
+    /// Products in f16 are emulated by the CPU.
+    EmulatedF16,
+    /// Another device computed the steps so far: a GPU by its name, or the CPU.
+    OtherDevice(Option<String>),
+    /// How long a run takes on a GPU is not estimated.
+    NoEstimate,
+    /// A sentence of the front end.
     Said(Message),
+}
+
+impl Note {
+    /// Whether something that was asked for has no effect, or another one than expected.
+    pub fn is_warning(&self) -> bool {
+        matches!(
+            self,
+            Note::NoCourse
+                | Note::LongWarmup { .. }
+                | Note::ShortCourse { .. }
+                | Note::RateTakenDown { .. }
+                | Note::RateWithoutEffect { .. }
+                | Note::NoOptimizerState { .. }
+                | Note::NewCourse { .. }
+        )
+    }
 }

@@ -3,13 +3,14 @@
 use crate::arch::Arch;
 use crate::data::{Input, Reading};
 use crate::defaults::Preset;
-use crate::error::Result;
+use crate::device::Device;
+use crate::error::{Result, RunError};
 use crate::models::Models;
 use crate::settings::{Given, described_attention, usual_heads};
 use crate::tokenizers::TokenizerOptions;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_core::settings::Value;
-use llm_core::{Attention, Config};
+use llm_core::{Attention, Config, message};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +56,15 @@ pub struct Options {
     pub habits: Habits,
     /// The time that it may take, the last measurement included.
     pub max_time: Option<Duration>,
-    /// Processes that work on it; 0 counts as 1.
+    /// The time that a new run should take, for which sizes and steps that are not given are chosen.
+    pub time: Option<Duration>,
+    /// Whether the run is only planned, tried and estimated.
+    pub dry_run: bool,
+    /// Whether the run is a test that memorises one batch, of which nothing is saved.
+    pub overfit: bool,
+    /// Where the steps are computed.
+    pub device: Device,
+    /// Number of processes that share each step; 0 counts as 1.
     pub members: usize,
     /// Whether each process keeps the optimizer's state of its share alone.
     pub shard_optimizer: Option<bool>,
@@ -89,6 +98,24 @@ pub struct Habits {
 }
 
 impl Options {
+    /// Refuses what a GPU cannot do.
+    ///
+    /// # Errors
+    /// [`RunError::Usage`] naming it.
+    pub fn check_device(&self) -> Result<()> {
+        let for_the_cpu = [
+            (self.overfit, message!("{overfit}")),
+            (self.time.is_some(), message!("{time}")),
+            (self.members > 1, message!("a crew of several processes")),
+        ];
+        match for_the_cpu.into_iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, what)) if self.device != Device::Cpu => {
+                Err(RunError::Usage(message!("{} is for the processor: leave {device} out", what)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// A run that is kept in a folder: where one lies there already, it goes on.
     pub fn in_folder(folder: &Path) -> Options {
         let load = folder.join("ckpt/last").is_file().then(|| folder.into());

@@ -6,7 +6,6 @@ use llm_core::settings::Value;
 use llm_core::threads;
 use llm_run::models::BASELINE;
 use llm_run::options::Options;
-use llm_run::plan::Plan;
 use llm_run::training::{self, Event, Face, Identity};
 use std::io::{Write, stdout};
 
@@ -46,7 +45,6 @@ fn main() -> llm_run::Result<()> {
         [("steps", Value::Whole(60)), ("seq", Value::Whole(64)), ("dmodel", Value::Whole(32))];
     let mut options = Options { given: given.into(), no_save: Some(true), ..Options::default() };
     options.habits.eval_every = Some(20);
-    let mut plan = Plan::new(&BASELINE, &options, &|_, _| ())?;
     let who = Identity::of("own-bar", threads::count());
-    training::run(&mut plan, &options, &who, &mut Bar::default())
+    training::run(&BASELINE, &options, who, None, &mut Bar::default())
 }

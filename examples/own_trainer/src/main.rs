@@ -17,7 +17,6 @@ use llm_core::threads;
 use llm_report::Reporter;
 use llm_run::models::{BASELINE, Heads, Models};
 use llm_run::options::Options;
-use llm_run::plan::Plan;
 use llm_run::training::{self, Event, Identity};
 use llm_variant_mha::MultiHead;
 use sgd::Sgd;
@@ -51,12 +50,9 @@ fn train(
         }
     }
     (options.habits.save_every, options.habits.eval_every) = (Some(20), Some(20));
-    let mut plan = Plan::new(&MODELS, &options, &|_, _| ())?;
-    plan.notes.iter().for_each(|note| say(&llm_messages::note(note)));
     let who = Identity::of(MODELS.name, threads::count());
     let tell = |event: &Event<'_>| llm_messages::event(event).iter().for_each(&say);
-    let mut face = Reporter::new(&who, &plan, tell)?;
-    training::run(&mut plan, &options, &who, &mut face)
+    training::run(&MODELS, &options, who, None, &mut Reporter::new(tell))
 }
 
 fn main() -> ExitCode {

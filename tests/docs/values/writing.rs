@@ -32,5 +32,5 @@ pub fn add(values: &mut Values) {
         [f64::from(n), start(1), start(2)]
     });
     values.insert("write.window", [1.0, 2.0].into_iter().chain(rows).collect());
-    values.insert("write.exit", list![llm_cli::error::code::DIVERGED]);
+    values.insert("write.exit", list![llm_cli::error::Kind::Diverged.code()]);
 }

@@ -157,17 +157,28 @@ impl TrainArgs {
     }
 
     /// What the run is asked for.
-    #[rustfmt::skip]
+    #[rustfmt::skip] // several fields a line
     pub fn options(&self) -> Options {
-        let TrainArgs { files, allow_data_change, model, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, crew, sampling, probes, .. } = self.clone();
+        let TrainArgs {
+            files, allow_data_change, model, recipe, load, save, out, no_save, save_opt, save_every, keep,
+            eval_every, log_every, sample_every, overfit, dry_run, crew, sampling, probes, ..
+        } = self.clone();
         let DataArgs { data, data_as, end_of_text, val, tokenizer, .. } = files;
-        let RecipeArgs { optimizer_set, epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
+        let RecipeArgs {
+            optimizer_set, epochs, time, max_time, patience, skip_spikes, preset, ..
+        } = recipe;
         Options {
-            given: self.given(), optimizer_set, arch: model.arch, preset, epochs, max_time,
-            data, val, held: BTreeMap::new(), data_as, end_of_text, tokenizer: tokenizer.options(), allow_data_change,
-            load, save, out, no_save: (overfit == Some(true)).then_some(true).or(no_save),
-            habits: Habits { eval_every, save_every, log_every, sample_every, keep, save_opt, patience, skip_spikes, remembered: Vec::new() },
-            members: members(crew.crew), shard_optimizer: crew.shard_optimizer,
+            given: self.given(), optimizer_set, arch: model.arch, preset, epochs, time, max_time,
+            data, data_as, end_of_text, val, held: BTreeMap::new(), allow_data_change,
+            tokenizer: tokenizer.options(),
+            load, save, out, no_save,
+            dry_run: dry_run == Some(true), overfit: overfit == Some(true),
+            habits: Habits {
+                eval_every, save_every, log_every, sample_every, keep, save_opt, patience, skip_spikes,
+                remembered: Vec::new(),
+            },
+            device: crew.device.unwrap_or_default(), members: members(crew.crew),
+            shard_optimizer: crew.shard_optimizer,
             writes: sampling.prompt.flag().is_some(), reads: probes.any(),
         }
     }

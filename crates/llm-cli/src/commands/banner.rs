@@ -57,12 +57,10 @@ pub(super) fn chosen(plan: &Plan) -> Vec<String> {
     settings.flatten().flat_map(words).collect()
 }
 
-/// What was loaded, and what differs from it.
-pub(super) fn loaded(plan: &Plan) -> Vec<Message> {
-    let path = plan.loaded.iter().map(|path| {
-        message!("loaded checkpoint '{}' at step {}", escape::path(path), plan.trainer.step)
-    });
-    path.chain(plan.notes.iter().map(llm_messages::note)).collect()
+/// What was loaded.
+pub(super) fn loaded(plan: &Plan) -> Option<Message> {
+    let path = plan.loaded.as_ref()?;
+    Some(message!("loaded checkpoint '{}' at step {}", escape::path(path), plan.trainer.step))
 }
 
 /// The run in a few lines.

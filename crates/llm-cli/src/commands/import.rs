@@ -231,7 +231,7 @@ fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::code;
+    use crate::error::Kind;
     use crate::program::BASELINE;
     use llm_core::optim::AdamW;
     use llm_core::{AttentionSpec, Error};
@@ -246,13 +246,13 @@ mod tests {
         let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
         let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
         for (problem, number, needle) in [
-            (FormatError::Content("odd".into()), code::BAD_DATA, "'a file': odd"),
-            (FormatError::from(cut), code::BAD_DATA, "ends too early"),
-            (FormatError::from(denied), code::NO_INPUT, "permission denied"),
-            (FormatError::from(memory), code::NO_MEMORY, "needs about 2 B"),
+            (FormatError::Content("odd".into()), Kind::BadData.code(), "'a file': odd"),
+            (FormatError::from(cut), Kind::BadData.code(), "ends too early"),
+            (FormatError::from(denied), Kind::NoInput.code(), "permission denied"),
+            (FormatError::from(memory), Kind::NoMemory.code(), "needs about 2 B"),
         ] {
             let error = refused(&BASELINE, ImportFormat::Hf, path, problem);
-            assert_eq!(code::of(&error), number, "{error:?}");
+            assert_eq!(error.kind().code(), number, "{error:?}");
             assert!(crate::error::line(&error).contains(needle), "{}", crate::error::line(&error));
             assert!(
                 crate::error::line(&error).contains("nothing was imported"),

@@ -30,6 +30,7 @@ use crate::learning::Learning;
 use crate::program::Program;
 use crate::settings;
 use crate::threads::in_pool;
+use llm_run::budget::in_time;
 use llm_run::clock::TimeBudget;
 use llm_run::options::Options;
 use llm_run::plan::Plan;
@@ -109,7 +110,7 @@ fn print_config(
     threads: usize,
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: None };
-    let (options, _) = &train::in_time(program, args, options, &clock)?;
+    let (options, _) = &in_time(&program.models, options, &clock)?;
     let watch = Learning::new(args.output.quiet());
     let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
     let decided = &plan.decided();

@@ -5,7 +5,6 @@ use crate::args::Cli;
 use crate::command_line::{Parsed, parse};
 use crate::console::Out;
 use crate::crew::{self, CrewKind};
-use crate::error::code;
 use crate::panics::Panics;
 use crate::program::BASELINE;
 use crate::signals::Signals;
@@ -156,7 +155,7 @@ fn check_all(folder: &Path) {
         let line = line(error);
         assert!(line.starts_with("error: ") && line.contains(needle), "{line:?} lacks {needle:?}");
         assert!(!line.contains(char::is_control) && !line.ends_with('.'), "{line:?}");
-        assert_eq!(code::of(error), *code, "{line}");
+        assert_eq!(error.kind().code(), *code, "{line}");
         seen[number(error)] = true;
     }
     assert!(seen.iter().all(|&s| s), "{seen:?}");

@@ -40,10 +40,8 @@ pub(super) fn all(
     options: &Options,
     threads: usize,
 ) -> Sheet {
-    // A memorised batch is not saved, though no flag said so.
-    let options = Options { no_save: args.no_save, ..options.clone() };
-    let mut sheet = Sheet::of(decided, &options, threads, beside(args));
-    sheet.place(&options);
+    let mut sheet = Sheet::of(decided, options, threads, beside(args));
+    sheet.place(options);
     sheet.beside(args.output.beside.clone());
     sheet
 }

@@ -47,8 +47,9 @@ const CUT_A_SECOND: f64 = 15e6;
 /// Bytes that a token of a learned vocabulary stands for, at least.
 const BYTES_A_TOKEN: f64 = 2.5;
 
-/// The same options with what was not asked for, chosen so that all of the run, which began with the
-/// clock, fits into `time`; and what was chosen, to be said. These options alone make the same run.
+/// The options with everything chosen that was not given, so that the whole run, which began with the
+/// clock, fits into [`Options::time`]; and a note on what was chosen. These options alone make the same run.
+/// Without such a time the options are returned as they are.
 ///
 /// # Errors
 /// [`RunError::Usage`] where there is nothing to choose, and for a time that is too short; else what a run
@@ -56,9 +57,10 @@ const BYTES_A_TOKEN: f64 = 2.5;
 pub fn in_time(
     models: &Models,
     options: &Options,
-    time: Duration,
     clock: &TimeBudget,
-) -> Result<(Options, Note)> {
+) -> Result<(Options, Option<Note>)> {
+    let Some(time) = options.time else { return Ok((options.clone(), None)) };
+    options.check_device()?;
     refuse(options)?;
     let input = text(&options.data)?;
     let bytes = length(&input)?;
@@ -119,7 +121,7 @@ pub fn in_time(
     filled.put("dropout", dropout);
     filled.put("steps", steps);
     let Filled { options, settings } = filled;
-    Ok((options, Note::Chosen { seconds, bytes, settings }))
+    Ok((Options { time: None, ..options }, Some(Note::Chosen { seconds, bytes, settings })))
 }
 
 /// What is known of the lengths of conversations.
@@ -228,7 +230,8 @@ fn trials(
         val_frac = recipe.val_frac;
         let windows = 2 * recipe.batch_size * recipe.seq_len;
         let text = (0..=windows).map(|place| (place % vocab) as TokenId).collect();
-        let step = step_seconds(&mut trainer, &TokenDataset::from_tokens(text), &|| false, short)?;
+        let step =
+            step_seconds(&mut trainer, &TokenDataset::from_tokens(text), &mut || false, short)?;
         let parameters = trainer.model.parameter_count();
         trials.push(Trial { size: number, step, tokens, parameters });
         before = Some((filled.options, flops));

@@ -43,6 +43,7 @@ impl Plan {
     /// # Errors
     /// Usage, data, checkpoint or memory errors, each naming the option or file.
     pub fn new(models: &Models, options: &Options, watch: &Watching<'_>) -> Result<Plan> {
+        options.check_device()?;
         check_files_and_heads(models, options)?;
         let mut plan = match &options.load {
             None => fresh::plan(models, options, watch)?,

@@ -1,5 +1,6 @@
 //! How long a run would take here, from a second or two of it.
 
+use super::kinds::Estimate;
 use crate::clock::TimeBudget;
 use crate::data::Validation;
 use crate::defaults::{INTERVAL, PERIODIC_TOKENS, set_by};
@@ -14,35 +15,23 @@ use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::training_flops;
 use std::time::{Duration, Instant};
 
-/// How long a run would take.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    /// All of it, in seconds, as far as there is time for it.
-    pub seconds: f64,
-    /// The same without the steps.
-    pub rest: f64,
-    /// A step, in seconds.
-    pub step: f64,
-    /// A measurement on the way, in seconds.
-    pub measurement: f64,
-    /// Whether the time that it may take ends it.
-    pub is_cut: bool,
-}
-
-/// Steps are measured for this long ..
+/// Time for which steps are measured.
 const STEPS: Duration = Duration::from_millis(1500);
-/// .. but at least this many, and the first does not count: it finds caches and buffers empty.
+/// Fewest steps that are measured. The first does not count: it finds caches and buffers empty.
 const FEWEST: usize = 3;
-/// A step that would take much longer than this is estimated from shorter ones, ..
+/// A step that would take much longer than this is estimated from shorter ones.
 const LONG: Duration = Duration::from_millis(500);
-/// .. which is judged by the share of the machine's peak that training usually reaches.
+/// Share of the machine's peak that training usually reaches, by which a long step is recognised.
 const USUAL_SHARE: f64 = 0.5;
 /// A measurement is measured for a third of that.
 const SCORING: u32 = 3;
 
+/// Whether to stop measuring.
+type Stop<'a> = dyn FnMut() -> bool + Send + 'a;
+
 /// Steps, and how long each took.
 struct Timed<'a> {
-    stop: &'a (dyn Fn() -> bool + Sync),
+    stop: &'a mut Stop<'a>,
     begin: Instant,
     last: Instant,
     fewest: usize,
@@ -74,7 +63,7 @@ pub fn estimate(
     plan: &mut Plan,
     options: &Options,
     clock: &TimeBudget,
-    stop: &(dyn Fn() -> bool + Sync),
+    stop: &mut Stop<'_>,
 ) -> Result<Option<Estimate>> {
     let beginning = clock.begin.elapsed().as_secs_f64();
     let (steps, Some(data)) = (plan.steps, &plan.data) else { return Ok(None) };
@@ -114,7 +103,7 @@ pub fn estimate(
 pub(crate) fn step_seconds(
     trainer: &mut Trainer,
     data: &TokenDataset,
-    stop: &(dyn Fn() -> bool + Sync),
+    stop: &mut Stop<'_>,
     time: Duration,
 ) -> Result<f64> {
     let recipe = &trainer.recipe;
@@ -142,7 +131,7 @@ pub(crate) fn step_seconds(
 fn timed_steps(
     trainer: &mut Trainer,
     data: &TokenDataset,
-    stop: &(dyn Fn() -> bool + Sync),
+    stop: &mut Stop<'_>,
     (fewest, time): (usize, Duration),
 ) -> Result<Vec<f64>> {
     let begin = Instant::now();
@@ -156,7 +145,7 @@ fn tokens_per_second(
     val: &Validation,
     model: &TinyGPT,
     batch_size: usize,
-    stop: &(dyn Fn() -> bool + Sync),
+    stop: &mut Stop<'_>,
 ) -> Result<f64> {
     let begin = Instant::now();
     let enough = |_| stop() || begin.elapsed() >= measured_time() / SCORING;

@@ -1,32 +1,51 @@
 //! What happens in a run, and who hears of it.
 
-use super::kinds::{Kept, PageOf, Scored};
+use super::kinds::{Estimate, Identity, Kept, Overfit, PageOf, Scored};
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
+use crate::folder::Target;
 use crate::log::{Curves, Sample};
+use crate::note::Note;
 use crate::plan::Plan;
+use crate::tokenizers::Watching;
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Best, Ending, Spike, StepReport};
 use llm_core::{Error, TinyGPT, TokenDataset};
 use std::path::Path;
 
+/// Makes a plan while someone watches the learning of its vocabulary.
+pub type MakePlan<'a> = dyn FnMut(&Watching<'_>) -> Result<Plan> + 'a;
+
 /// Something that happened.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// Something worth saying before the first step.
+    Note(&'a Note),
+    /// All is decided about a run that has steps, or is a dry run.
+    Planned(&'a Plan),
+    /// A dry run estimated how long the run would take.
+    Estimated {
+        /// The estimate.
+        estimate: &'a Estimate,
+        /// Steps of the run.
+        steps: u64,
+    },
+    /// The test that memorises one batch is over.
+    Overfit(&'a Overfit),
     /// Something in the run's folder was foreign, or was mended.
     Noted(&'a Message),
     /// The run begins; the number of its steps.
     Begin(u64),
     /// A step was done.
     Step {
-        /// It.
+        /// Loss, learning rate and gradient norm of the step.
         report: &'a StepReport,
-        /// Steps of this command, up to this one, ..
+        /// Steps that this command has done, this one included.
         done: u64,
-        /// .. of this total.
+        /// Steps of this command.
         total: u64,
-        /// Tokens a second, as last measured.
+        /// Tokens per second, as last measured.
         rate: f64,
         /// Whether it is to be reported.
         due: bool,
@@ -47,9 +66,9 @@ pub enum Event<'a> {
     },
     /// The last measurement goes on.
     Scoring {
-        /// Tokens scored so far, ..
+        /// Tokens scored so far.
         scored: u64,
-        /// .. of this total.
+        /// Tokens to score.
         total: u64,
     },
     /// The last measurement is over.
@@ -90,7 +109,7 @@ pub enum Event<'a> {
     },
     /// The steps are over.
     Ended {
-        /// How.
+        /// Why they are over.
         ending: &'a Ending,
         /// Steps done.
         step: u64,
@@ -107,7 +126,7 @@ pub enum Event<'a> {
         step: u64,
         /// What was found.
         report: &'a Report,
-        /// On what.
+        /// The validation data.
         on: &'a Validation,
         /// The model.
         model: &'a TinyGPT,
@@ -116,7 +135,7 @@ pub enum Event<'a> {
     },
     /// The page about the run was written for the last time.
     Page(&'a Path),
-    /// It could not be.
+    /// The page about the run could not be written.
     NoPage(&'a RunError),
     /// A signal stopped the run, and what there was is saved.
     Interrupted {
@@ -145,10 +164,28 @@ pub enum Event<'a> {
     },
 }
 
-/// Who watches a run: it says what happens, and does what belongs to it.
+/// The front end of a run: it shows what happens, and does what belongs to it.
 pub trait Face: Send {
     /// Something happened.
     fn event(&mut self, event: &Event<'_>);
+
+    /// Makes the plan by `make`, with a watcher of a vocabulary that is learned. A front end may refuse
+    /// the run, and add notes to the plan.
+    ///
+    /// # Errors
+    /// What `make` says, and what the front end refuses.
+    fn plan(&mut self, make: &mut MakePlan<'_>) -> Result<Plan> {
+        make(&|_, _| ())
+    }
+
+    /// A run is about to begin, and to be saved in `target`. The front end may add to what the run's
+    /// folder is told about it.
+    ///
+    /// # Errors
+    /// What ends the run.
+    fn begins(&mut self, _: &Plan, _: Option<&Target>, _: &mut Identity) -> Result<()> {
+        Ok(())
+    }
 
     /// The signal that asks the run to stop, if one came.
     fn signal(&self) -> Option<u8> {
@@ -190,11 +227,11 @@ pub trait Face: Send {
         None
     }
 
-    /// From now on all processes do the same, or no longer.
+    /// From now on all processes make the same calls, or no longer do.
     fn together(&mut self, _together: bool) {}
 }
 
-/// A face that says nothing.
+/// A front end that shows nothing.
 impl Face for () {
     fn event(&mut self, _: &Event<'_>) {}
 }

@@ -85,6 +85,39 @@ impl<'a> Kept<'a> {
     }
 }
 
+/// A test that memorises one batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Overfit {
+    /// Tokens of the batch.
+    pub tokens: u64,
+    /// Loss of the batch before the first step, in nats per token.
+    pub first_loss: f32,
+    /// Loss of the batch before the last step, in nats per token.
+    pub last_loss: f32,
+}
+
+impl Overfit {
+    /// Whether the batch was memorised.
+    pub fn is_memorised(&self) -> bool {
+        self.last_loss < 0.1 * self.first_loss
+    }
+}
+
+/// How long a run would take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Seconds of the whole run, at most the time that it may take.
+    pub seconds: f64,
+    /// Seconds of everything but the steps.
+    pub rest: f64,
+    /// Seconds of a step.
+    pub step: f64,
+    /// Seconds of a measurement on the way.
+    pub measurement: f64,
+    /// Whether the time that the run may take ends it.
+    pub is_cut: bool,
+}
+
 /// What a page about a run is made of.
 #[derive(Debug)]
 pub struct PageOf<'a> {

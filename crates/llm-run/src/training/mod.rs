@@ -13,17 +13,17 @@
 //! | `course.rs` | what is done between the steps |
 //! | `ending.rs` | how it ends |
 //! | `estimate.rs` | how long it would take |
+//! | `team.rs` | several processes: what they agree on |
+//! | `run.rs` | from the options to the end, whoever works |
 //!
 //! ```no_run
 //! use llm_run::options::Options;
-//! use llm_run::plan::Plan;
 //! use llm_run::training::{Identity, run};
 //! use llm_run::{Result, models};
 //!
 //! fn main() -> Result<()> {
 //!     let options = Options { data: vec!["book.txt".into()], ..Options::default() };
-//!     let mut plan = Plan::new(&models::BASELINE, &options, &|_, _| ())?;
-//!     run(&mut plan, &options, &Identity::of("my-program", 1), &mut ())
+//!     run(&models::BASELINE, &options, Identity::of("my-program", 1), None, &mut ())
 //! }
 //! ```
 
@@ -37,15 +37,18 @@ mod journal;
 mod kinds;
 mod measuring;
 mod overfit;
+mod run;
 mod store;
+mod team;
 
 pub use course::Pace;
-pub use estimate::{Estimate, estimate};
 pub(crate) use estimate::{measured_time, step_seconds};
-pub use event::{Event, Face};
-pub use kinds::{Early, Identity, Kept, PageEnding, PageOf, Scored, advice_on_rate};
+pub use event::{Event, Face, MakePlan};
+pub use kinds::{
+    Early, Estimate, Identity, Kept, Overfit, PageEnding, PageOf, Scored, advice_on_rate,
+};
 pub use measuring::measure;
-pub use overfit::{Overfit, overfit};
+pub use run::run;
 
 use crate::clock::TimeBudget;
 use crate::data::Report;
@@ -166,15 +169,6 @@ impl<'a> Training<'a> {
     fn save(&mut self, plan: &Plan) -> Result<()> {
         self.store.save((&plan.trainer).into(), self.face)
     }
-}
-
-/// The whole run in one process, where its options keep it.
-///
-/// # Errors
-/// As [`Plan::target`] and [`Training::run`].
-pub fn run(plan: &mut Plan, options: &Options, who: &Identity, face: &mut dyn Face) -> Result<()> {
-    let target = plan.target(options)?;
-    Training::new(plan, options, who, target, face).run(plan, &mut OneProcess)
 }
 
 impl Drop for Training<'_> {

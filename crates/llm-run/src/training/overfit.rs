@@ -1,22 +1,13 @@
 //! Whether a model can memorise one batch. If not, something is wrong with the settings.
 
-use super::{Event, Face, Pace};
+use super::course::Pace;
+use super::event::{Event, Face};
+use super::kinds::Overfit;
 use crate::error::{Result, RunError};
 use crate::plan::Plan;
 use llm_core::train::{Hooks, OneProcess, Update, train_step};
 
-/// What came of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Overfit {
-    /// Tokens of the batch.
-    pub tokens: u64,
-    /// Its loss before the first step, ..
-    pub first_loss: f32,
-    /// .. and before the last one.
-    pub last_loss: f32,
-}
-
-/// Steps until the face hears a signal.
+/// Stops when a signal comes.
 struct Stops<'a>(&'a mut dyn Face);
 
 impl Hooks for Stops<'_> {
@@ -30,12 +21,13 @@ impl Hooks for Stops<'_> {
 ///
 /// # Errors
 /// What a step refuses.
-pub fn overfit(plan: &mut Plan, log_every: u64, face: &mut dyn Face) -> Result<Overfit> {
+pub(super) fn overfit(plan: &mut Plan, log_every: u64, face: &mut dyn Face) -> Result<Overfit> {
     let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
         return Err(RunError::Internal("a run without data".into()));
     };
     let recipe = &trainer.recipe;
     let batch = data.train.batch(recipe.seed, 0, [recipe.batch_size, recipe.seq_len])?;
+    face.event(&Event::Begin(plan.steps));
     let mut pace = Pace::new(log_every, plan.steps);
     let (mut first, mut last_loss) = (None, 0.0);
     for step in 0..plan.steps {

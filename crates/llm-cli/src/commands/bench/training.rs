@@ -30,9 +30,10 @@ pub(super) fn run(
     let flops = model.flops(w.batch_size, w.seq_len);
     let (mut trainer, data) = prepare(model, w)?;
     trainer.recipe.matmul = args.matmul;
-    let mut gpu = opened(args.device.as_ref(), &trainer, Some(&data))?;
+    let device = args.device.clone().unwrap_or_default();
+    let mut gpu = opened(&device, &trainer, Some(&data))?;
     if let Some(gpu) = gpu.as_ref().filter(|_| !args.json()) {
-        gpu.lines().into_iter().for_each(note);
+        gpu.notes().iter().map(llm_messages::note).for_each(note);
     }
     let device =
         gpu.as_ref().map(|gpu| gpu.name.clone() + if gpu.emulates { ", f16 emulated" } else { "" });

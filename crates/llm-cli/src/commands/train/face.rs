@@ -1,12 +1,15 @@
 //! What is said of a run while it goes: lines, a bar, objects for programs.
 
+use super::super::banner;
 use super::super::eval::facts_table;
+use super::alone;
 use crate::args::TrainArgs;
 use crate::console::{Out, note, noted};
 use crate::error::{Result, sentence};
 use crate::events::{self, Event as Json};
 use crate::generation::Request;
-use crate::messages::{in_both, lasting};
+use crate::learning::Learning;
+use crate::messages::{in_both, lasting, spelled};
 use crate::next_commands;
 use crate::probes;
 use crate::program::Program;
@@ -22,12 +25,15 @@ use llm_report::About;
 use llm_run::data::{Report, Validation};
 use llm_run::folder::Target;
 use llm_run::log::{Curves, Sample};
+use llm_run::note::Note;
 use llm_run::plan::Plan;
-use llm_run::training::{Estimate, Event, Face, Kept, PageOf, Scored, advice_on_rate};
+use llm_run::training::{
+    Estimate, Event, Face, Identity, Kept, MakePlan, Overfit, PageOf, Scored, advice_on_rate,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// So far above the loss of new weights, in nats a token, no run is by chance.
+/// A loss this far above that of new weights, in nats per token, is not noise.
 const WORSE_THAN_EVEN: f64 = 0.5;
 
 /// Where a run speaks, and how.
@@ -43,15 +49,23 @@ pub(super) struct Speaker {
 pub(super) struct Shown<'a> {
     program: &'a Program,
     args: &'a TrainArgs,
+    threads: usize,
     pub(super) speaker: Speaker,
     signals: Signals,
     progress: Progress,
     watching: Option<Watching>,
-    request: Option<&'a Request>,
-    pub(super) probes: Option<Probes>,
+    request: Option<Request>,
+    probes: Option<Probes>,
     pub(super) about: Option<About>,
-    /// Whether the other processes do the same.
+    /// Whether the other processes make the same calls.
     pub(super) together: Arc<AtomicBool>,
+}
+
+/// What differs from the run that goes on, in words.
+pub(super) fn changed(plan: &Plan) -> Vec<String> {
+    let changes = |note: &&Note| matches!(note, Note::Replaces { .. } | Note::NewCourse { .. });
+    let changed = plan.notes.iter().filter(changes);
+    changed.map(|note| spelled(&llm_messages::note(note))).collect()
 }
 
 impl Speaker {
@@ -84,52 +98,86 @@ impl Speaker {
 }
 
 impl<'a> Shown<'a> {
-    /// A run that is about to begin.
-    pub(super) fn new(
-        program: &'a Program,
-        args: &'a TrainArgs,
-        request: &'a Request,
-        signals: Signals,
-    ) -> Shown<'a> {
+    /// A run that is about to be planned.
+    pub(super) fn new(program: &'a Program, args: &'a TrainArgs, threads: usize) -> Shown<'a> {
         let (json, quiet) = (args.output.json(), args.output.quiet());
         let speaker = Speaker { out: Out::default(), json, quiet, is_one_of_many: false };
-        Shown::of(program, args, speaker, Some(request), signals)
+        Shown::of(program, args, threads, speaker, Signals::default())
     }
 
     /// One of several runs: a bar is all that is seen of it.
     pub(super) fn bar_alone(
         program: &'a Program,
         args: &'a TrainArgs,
+        threads: usize,
         signals: Signals,
     ) -> Shown<'a> {
         let speaker =
             Speaker { out: Out::default(), json: false, quiet: true, is_one_of_many: true };
-        Shown::of(program, args, speaker, None, signals)
+        Shown::of(program, args, threads, speaker, signals)
     }
 
     fn of(
         program: &'a Program,
         args: &'a TrainArgs,
+        threads: usize,
         speaker: Speaker,
-        request: Option<&'a Request>,
         signals: Signals,
     ) -> Shown<'a> {
         Shown {
             program,
             args,
+            threads,
             speaker,
             signals,
             progress: Progress::default(),
             watching: None,
-            request,
+            request: None,
             probes: None,
             about: None,
             together: Arc::default(),
         }
     }
 
+    /// The text after the run, and the checks before the text.
+    fn ask(&mut self, plan: &Plan) -> Result<()> {
+        let (text, tokenizer, learned) = (&plan.text, &plan.tokenizer, &plan.trainer.recipe.data);
+        let sampling = &self.args.sampling;
+        let mut request = Request::new(sampling, text, tokenizer, plan.sample_seed, learned)?;
+        let question = plan.data.as_ref().and_then(|data| data.chats.as_ref()?.question.as_ref());
+        if let (Some(turns), None) = (question, sampling.prompt.flag()) {
+            request.ask(turns)?;
+        }
+        let most = plan.trainer.model.config().seq_len;
+        request.check_slide(most)?;
+        request.window = plan.trainer.model.attention().spec().window;
+        self.request = Some(request);
+        if let Some(data) = &plan.data {
+            let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
+            self.probes = probes::new(&self.args.probes, len, seq, most, plan.sample_seed)?;
+        }
+        Ok(())
+    }
+
+    /// `--overfit`: whether the batch was memorised.
+    fn overfit(&mut self, found: &Overfit) {
+        self.progress.finish();
+        let (Overfit { tokens, first_loss, last_loss }, learnt) = (*found, found.is_memorised());
+        self.speaker.emit(&Json::Overfit { tokens, first_loss, last_loss, learnt });
+        self.speaker.tell(message!(
+            "overfit loss of one batch of {} tokens: {:.4} at first, {:.4} at last; {}; nothing is saved",
+            tokens,
+            first_loss,
+            last_loss,
+            match learnt {
+                true => message!("the batch was memorised"),
+                false => message!("the batch was not memorised"),
+            }
+        ));
+    }
+
     /// `--dry-run`: how long the run would take.
-    pub(super) fn estimated(&mut self, of: &Estimate, steps: u64) {
+    fn estimated(&mut self, of: &Estimate, steps: u64) {
         let (seconds, step_ms) = (of.seconds, 1e3 * of.step);
         let event = Json::Estimate { seconds, step_ms, measurement_seconds: of.measurement };
         self.speaker.emit(&event);
@@ -152,7 +200,7 @@ impl<'a> Shown<'a> {
     }
 
     /// Begins a run of `steps` steps.
-    pub(super) fn begin(&mut self, steps: u64) {
+    fn begin(&mut self, steps: u64) {
         let Speaker { quiet, is_one_of_many, .. } = self.speaker;
         self.progress = Progress::new(steps, quiet && !is_one_of_many);
     }
@@ -190,7 +238,7 @@ impl<'a> Shown<'a> {
         let even = model.config().first_loss();
         if report.evaluation.loss > even + WORSE_THAN_EVEN {
             self.say(message!(
-                "        nothing was learnt: a model that has seen no text has about {:.2}; {}",
+                "        nothing was learned: a model that has seen no text has about {:.2}; {}",
                 even,
                 advice_on_rate(clipped)
             ));
@@ -290,9 +338,43 @@ impl<'a> Shown<'a> {
 }
 
 impl Face for Shown<'_> {
+    fn plan(&mut self, make: &mut MakePlan<'_>) -> Result<Plan> {
+        alone::refuse_prompt_alone(self.program, self.args)?;
+        let foreign = self.args.nano_gpt.notes(&self.program.models)?;
+        let learning = Learning::new(self.args.output.quiet());
+        let mut plan = learning.watch(|watch| make(watch))?;
+        plan.notes.extend(foreign.into_iter().map(Note::Said));
+        self.ask(&plan)?;
+        Ok(plan)
+    }
+
+    fn begins(
+        &mut self,
+        plan: &Plan,
+        target: Option<&Target>,
+        identity: &mut Identity,
+    ) -> Result<()> {
+        self.signals = Signals::listen();
+        self.signals.heed();
+        let words = banner::chosen(plan);
+        self.speaker.emit(&banner::start_event(self.program, plan, &words, self.threads));
+        banner::loaded(plan).iter().for_each(|line| self.speaker.say(line));
+        identity.changed = changed(plan);
+        if plan.steps > 0 && target.is_some_and(|target| target.run.is_some()) {
+            self.about = Some(About::of(identity, plan)?);
+        }
+        Ok(())
+    }
+
     fn event(&mut self, event: &Event<'_>) {
         let line = llm_messages::event(event);
         match event {
+            Event::Planned(plan) => {
+                let lines = banner::lines(self.program, plan, self.threads);
+                lines.iter().for_each(|line| self.speaker.say(line));
+            }
+            Event::Estimated { estimate, steps } => self.estimated(estimate, *steps),
+            Event::Overfit(found) => self.overfit(found),
             Event::Begin(steps) => self.begin(*steps),
             Event::Noted(note) => return self.say(*note),
             Event::Step { report, done, rate, .. } => {
@@ -351,8 +433,8 @@ impl Face for Shown<'_> {
         run: Snapshot<'_>,
         keep: &mut dyn FnMut(&Sample) -> Result<()>,
     ) -> Result<()> {
-        let Some(request) = self.request else { return Ok(()) };
-        let Shown { progress, speaker, signals, .. } = self;
+        let Shown { request, progress, speaker, signals, .. } = self;
+        let Some(request) = request else { return Ok(()) };
         progress.aside(|| {
             let (step, temperature) = (run.step, request.sampling.temperature);
             speaker.say(message!("sample  after step {}, temperature {}:", step, temperature));
@@ -367,11 +449,11 @@ impl Face for Shown<'_> {
 
     fn writes(&self, steps: u64) -> bool {
         let wanted = self.args.sampling.asked() || (steps > 0 && !self.speaker.quiet);
-        wanted && self.request.is_some_and(|request| request.n > 0)
+        wanted && self.request.as_ref().is_some_and(|request| request.n > 0)
     }
 
     fn check(&mut self, model: &TinyGPT, data: &TokenDataset) -> Result<()> {
-        let (Some(probes), Some(request)) = (&self.probes, self.request) else { return Ok(()) };
+        let (Some(probes), Some(request)) = (&self.probes, &self.request) else { return Ok(()) };
         let Speaker { out, json, .. } = &mut self.speaker;
         let tokenizer = request.tokenizer.as_ref();
         probes::run(probes, &self.args.probes, tokenizer, model, data, out, *json)

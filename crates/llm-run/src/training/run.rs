@@ -1,0 +1,140 @@
+//! A run from its options to its end, by whoever works on it: the CPU, a GPU, several processes.
+
+use super::Training;
+use super::estimate::estimate;
+use super::event::{Event, Face};
+use super::kinds::Identity;
+use super::overfit::overfit;
+use super::team::Team;
+use crate::budget::in_time;
+use crate::clock::TimeBudget;
+use crate::defaults::LOG_EVERY;
+use crate::device::{OnGpu, opened};
+use crate::error::{Result, RunError};
+use crate::folder::{Target, run_of};
+use crate::log::RunInfo;
+use crate::models::Models;
+use crate::note::Note;
+use crate::options::Options;
+use crate::plan::Plan;
+use llm_core::crew::Crew;
+use llm_core::kernels::gemm::Precision;
+use llm_core::train::{OneProcess, ProcessGroup, Work};
+use std::time::Instant;
+
+/// Does all of a run that options ask for: plan, device, steps, the last measurement, checks, a text, the
+/// page. `crew` are the processes that work together, all of which call this with the same options; the
+/// first alone saves, and an error of one ends all.
+///
+/// # Errors
+/// What ended the run; what is kept is said.
+pub fn run(
+    models: &Models,
+    options: &Options,
+    mut identity: Identity,
+    crew: Option<&mut dyn Crew>,
+    face: &mut dyn Face,
+) -> Result<()> {
+    let clock = TimeBudget { begin: Instant::now(), most: options.max_time };
+    let (options, chosen) = &in_time(models, options, &clock)?;
+    let mut team = Team::new(crew);
+    let mut make = || face.plan(&mut |watch| Plan::new(models, options, watch));
+    if !team.can_talk() {
+        let plan = make().map_err(|e| team.said_once(e))?;
+        return team.check_size(options, &plan.trainer.recipe);
+    }
+    let common = team.greet(&identity.version)?;
+    let mut plan = team.agree(make)?;
+    plan.notes.splice(..0, chosen.clone());
+    plan.notes.extend(common.notes(plan.trainer.recipe.matmul));
+    team.check(options, &plan)?;
+    let steps = plan.data.as_ref().filter(|_| plan.steps > 0).map(|data| &data.train);
+    let mut gpu = team.agree(|| opened(&options.device, &plan.trainer, steps))?;
+    let target = team.agree_on_target(options, &plan)?;
+    identity.device = gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone());
+    face.together(true);
+    begin(&plan, options, gpu.as_ref(), target.as_ref(), team.size(), &mut identity, face)?;
+    if options.dry_run {
+        return estimated(&mut plan, options, gpu.as_ref(), &clock, face);
+    }
+    if options.overfit {
+        let log_every = options.habits.log_every.unwrap_or(LOG_EVERY);
+        let found = overfit(&mut plan, log_every, face)?;
+        check_signal(face)?;
+        face.event(&Event::Overfit(&found));
+        return Ok(());
+    }
+    let mut group = team.crew().map(ProcessGroup::new);
+    if let Some(group) = group.as_mut().filter(|_| options.shard_optimizer == Some(true)) {
+        group.divide(&plan.trainer.model, plan.trainer.optimizer.as_mut())?;
+    }
+    let work: &mut dyn Work = match (&mut group, &mut gpu) {
+        (Some(group), _) => group,
+        (None, Some(gpu)) => gpu.work.as_mut(),
+        (None, None) => &mut OneProcess,
+    };
+    let mut training = Training::new(&plan, options, &identity, target, face).with_clock(clock);
+    training.run(&mut plan, work)
+}
+
+/// Tells the front end what was decided, and who works.
+fn begin(
+    plan: &Plan,
+    options: &Options,
+    gpu: Option<&OnGpu>,
+    target: Option<&Target>,
+    processes: usize,
+    identity: &mut Identity,
+    face: &mut dyn Face,
+) -> Result<()> {
+    face.begins(plan, target, identity)?;
+    plan.notes.iter().for_each(|note| face.event(&Event::Note(note)));
+    if !options.dry_run && plan.steps == 0 {
+        return Ok(());
+    }
+    face.event(&Event::Planned(plan));
+    let recipe = &plan.trainer.recipe;
+    let crew = Note::Crew { processes, micro_batches: recipe.accum };
+    let mut notes: Vec<Note> = (processes > 1).then_some(crew).into_iter().collect();
+    match gpu {
+        Some(gpu) => notes.extend(gpu.notes()),
+        None if recipe.matmul == Precision::F16 => notes.push(Note::EmulatedF16),
+        None => {}
+    }
+    notes.extend(moved(plan, &identity.device));
+    notes.iter().for_each(|note| face.event(&Event::Note(note)));
+    Ok(())
+}
+
+/// The note when the run's steps so far were computed on another device than this one; empty: the CPU.
+fn moved(plan: &Plan, device: &str) -> Option<Note> {
+    let before = RunInfo::read(&run_of(plan.loaded.as_deref()?)?)?.device;
+    let is_other = before != device;
+    is_other.then(|| Note::OtherDevice(Some(before).filter(|name| !name.is_empty())))
+}
+
+/// The dry run: how long the run would take.
+fn estimated(
+    plan: &mut Plan,
+    options: &Options,
+    gpu: Option<&OnGpu>,
+    clock: &TimeBudget,
+    face: &mut dyn Face,
+) -> Result<()> {
+    if gpu.is_some() {
+        face.event(&Event::Note(&Note::NoEstimate));
+        return Ok(());
+    }
+    let watching = &mut *face;
+    let mut stop = move || watching.signal().is_some();
+    let found = estimate(plan, options, clock, &mut stop)?;
+    check_signal(face)?;
+    if let Some(estimate) = &found {
+        face.event(&Event::Estimated { estimate, steps: plan.steps });
+    }
+    Ok(())
+}
+
+fn check_signal(face: &dyn Face) -> Result<()> {
+    face.signal().map_or(Ok(()), |n| Err(RunError::Signal(n)))
+}

@@ -85,7 +85,7 @@ macro_rules! words {
         )+ }
 
         impl $name {
-            /// All of them.
+            /// Every choice, in the order of the help.
             pub const ALL: &[$name] = &[$($name::$choice),+];
 
             /// As typed.

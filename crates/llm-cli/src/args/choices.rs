@@ -11,7 +11,7 @@ use llm_run::defaults::Preset;
 /// What matrices are kept as; `None`: f32.
 pub type Kept = Option<SmallKind>;
 
-/// The same as typed.
+/// The words for [`Kept`].
 pub(super) const KINDS: &[Word<Kept>] = described![
     "f32" = None,
     "bf16" = Some(SmallKind::Bf16),

@@ -57,9 +57,9 @@ flags! {
         ..model: ModelArgs;
         /// How the models learn.
         ..recipe: RecipeArgs;
-        /// Has no meaning here, which is said.
+        /// Refused, with the reason.
         load: Option<PathBuf> = "FILE" [visible_alias = "resume", hide = true];
-        /// Likewise.
+        /// Refused, with the reason.
         save: Option<PathBuf> = "FILE" [hide = true];
         /// One JSON object a line
         /// zh: 每行一个 JSON 对象

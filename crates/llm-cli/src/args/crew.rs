@@ -1,4 +1,4 @@
-//! Who works on a run: a device, several processes.
+//! What works on a run: a device, several processes.
 
 use super::duration::duration;
 use crate::crew::CrewKind;
@@ -7,7 +7,7 @@ use llm_run::device::Device;
 use std::time::Duration;
 
 flags! {
-    /// Who works on a run.
+    /// What works on a run.
     #[derive(Clone, Default)]
     pub struct CrewArgs in "Device and processes" {
         /// Where steps are computed: on this processor, or on a GPU, the fastest or the first whose

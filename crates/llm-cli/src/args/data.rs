@@ -27,7 +27,7 @@ flags! {
         end_of_text: Option<EndOfText> = "WHERE" rare [value_parser = one_of(ENDS)];
         /// What is unseen.
         ..val_frac: Typed<VAL_FRAC>;
-        /// Validation text of its own: files and folders; all of --data is then learnt
+        /// Validation text of its own: files and folders; all of --data is then learned
         /// zh: 单独的验证文本：文件和目录；这时 --data 全部用来学
         val: Vec<PathBuf> = "FILE" [
             num_args = 1.., visible_alias = "val-data", conflicts_with = "val-frac",

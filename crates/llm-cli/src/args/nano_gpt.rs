@@ -9,12 +9,12 @@ use llm_core::base::Message;
 use llm_core::message;
 use llm_run::models::Models;
 
-/// When an answer is given.
+/// The values that are answered.
 #[derive(Clone, Copy, Debug)]
 enum When {
     /// The value is one of these.
     Is(&'static [&'static str]),
-    /// It is not one of these.
+    /// The value is none of these.
     IsNot(&'static [&'static str]),
 }
 
@@ -26,9 +26,9 @@ const YES: &[&str] = &["", "true", "True", "TRUE", "1", "yes", "Yes", "YES"];
 enum Answer {
     /// Nothing needs to be done, for this reason.
     Note(&'static str),
-    /// It is not so here: what to do.
+    /// Refused: what to do instead.
     Instead(&'static str),
-    /// It is for these flags to say, and for those of them that not every program has.
+    /// Refused: the flags that say it here, and those of them that not every program has.
     Ours(&'static [&'static str], &'static [&'static str]),
 }
 
@@ -47,7 +47,7 @@ const COMPILE: Row = (
     Note("nothing needs it: the fastest kernels for this processor are chosen anyway"),
 );
 
-/// Those of `train.py`, and those of `sample.py`: of several rows the first that holds.
+/// Rows of `train.py`, and of `sample.py`: of several for a flag the first that holds.
 const ROWS: [&[Row]; 2] = [
     &[
         (

@@ -42,7 +42,7 @@ pub(crate) fn number_words(text: &str) -> impl Iterator<Item = &str> {
     words.filter(|word| !word.is_empty())
 }
 
-/// All of them, at least one.
+/// The numbers in a text, at least one.
 fn token_numbers(text: &str) -> Result<Vec<TokenId>, ParseIntError> {
     let first = number_words(text).next().unwrap_or_default();
     number_words(text).chain(first.is_empty().then_some("")).map(str::parse).collect()

@@ -14,7 +14,7 @@ flags! {
     /// How text becomes tokens.
     #[derive(Clone, Default)]
     pub struct TokenizerArgs {
-        /// How text becomes tokens: byte, char, bpe (learnt from the text), or a tokenizer.json;
+        /// How text becomes tokens: byte, char, bpe (learned from the text), or a tokenizer.json;
         /// with
         /// --load: the run's own [default: byte]
         /// zh: 文本怎样变成词元：byte、char、bpe（从文本学）或一个 tokenizer.json；加 --load 时用那次训练自己的 [默认：byte]

@@ -73,7 +73,7 @@ flags! {
         /// Write a sample after every N steps too
         /// zh: 每 N 步也写一段样本
         sample_every: Option<u64> = "N" rare [help_heading = "Output"];
-        /// Learn one batch by heart, as a check of the settings; nothing is saved
+        /// Memorise one batch, as a check of the settings; nothing is saved
         /// zh: 把一批数据背下来，用来检验设置；什么都不保存
         overfit: Option<bool> = "0|1" rare [
             help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"],
@@ -105,7 +105,7 @@ flags! {
         arch: Option<Arch> = "NAME" rare [value_parser = arches(false)];
         /// Choices.
         ..options: Typed<OPTIONS>;
-        /// Those that not every program offers.
+        /// Options that not every program offers.
         ..further: Further;
     }
 }
@@ -125,7 +125,7 @@ flags! {
         time: Option<Duration> = "TIME" [
             value_parser = duration, conflicts_with_all = ["steps", "epochs"],
         ];
-        /// How.
+        /// The recipe.
         ..learning: Typed<LEARNING>;
         /// A number of the optimizer's own, such as momentum=0.9; repeatable [default: its own]
         /// zh: 优化器自己的一个数，例如 momentum=0.9；可以写几次 [默认：它自己的]
@@ -141,7 +141,7 @@ flags! {
         /// deviations (6 is usual); 0: none
         /// zh: 损失或梯度范数超出 Z 个标准差的更新跳过不做（常用 6）；0 表示都不跳过
         skip_spikes: Option<f32> = "Z" rare;
-        /// What is drawn.
+        /// The seed.
         ..seed: Typed<SEED>;
         /// A set of values to start from: `original` has those of the C++ trainer
         /// zh: 一组起始值：`original` 是 C++ 训练程序的那一组
@@ -150,7 +150,7 @@ flags! {
 }
 
 impl TrainArgs {
-    /// The same with the files that `--dataset` stands for.
+    /// The flags with the files that `--dataset` stands for.
     pub fn with_dataset(mut self) -> TrainArgs {
         if let Some(name) = self.dataset.take() {
             let folder = Path::new("data").join(name);

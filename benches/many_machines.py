@@ -77,7 +77,7 @@ def late(rates):
 
 
 def waits_ms(rates, under_way, divided):
-    """Of messages that are under way for so long: how long after the last micro-batch's way back."""
+    """How long after the last micro-batch's way back messages are still under way, in ms."""
     beside = under_way / 2 if divided else under_way
     back = rates["back"] * rates["micro_ms"]
     return under_way - beside + max(beside - (1 - first(rates)) * back, late(rates) * beside)
@@ -102,7 +102,7 @@ def efficiency(rates, processes, micro_batches, network, **how):
 
 
 def rates_of(measured, name):
-    """Of a whole step of one micro-batch the update is taken off; it grows with the parameters."""
+    """Rates of a workload: a whole step of one micro-batch less the update, which grows with the parameters."""
     parameters, tables, tokens = WORKLOADS[name]
     step = next(row[1] for row in measured["ratios"] if row[0] == name)
     ops = {row[0].strip("`"): row[1] for row in measured["ops"]}

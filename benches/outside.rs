@@ -52,12 +52,12 @@ fn steps(model: TinyGPT) -> Result<impl Iterator<Item = f64>> {
     let mut trainer = Trainer::new(model, recipe)?;
     Ok(std::iter::repeat_with(move || {
         let start = Instant::now();
-        trainer.step(&data).expect("random tokens are learnt without an error");
+        trainer.step(&data).expect("random tokens are learned without an error");
         start.elapsed().as_secs_f64() * 1e3
     }))
 }
 
-/// Of all but the first, which warm up.
+/// Median of all but the first times, which warm up.
 fn median(times: impl Iterator<Item = f64>, first: usize) -> f64 {
     let mut times: Vec<f64> = times.skip(first).collect();
     times.sort_by(f64::total_cmp);

@@ -11,7 +11,7 @@
 Each run gets as many steps as `--dry-run` says will fit into its time, so that the learning rate comes down
 at the end. What a step makes of the weights does not depend on how long it takes: once the steps are known, the
 runs may go on beside other work, on another machine, or on another day. `benches/size_and_time.json` has the plan and
-what is done. A text's last tenth is never learnt; the loss there is told in bits per byte, which tokenizers do not change.
+what is done. A text's last tenth is never learned; the loss there is told in bits per byte, which tokenizers do not change.
 """
 import hashlib
 import json
@@ -65,7 +65,7 @@ def events(*typed):
 
 
 def asked(run, steps, text, folder):
-    """What is typed for so many steps: validation losses on the way as well."""
+    """What is typed for a number of steps: validation losses on the way as well."""
     return [*flags(run, text, folder), "--steps", str(steps), "--eval-every", str(max(OFTENEST, steps // ON_THE_WAY))]
 
 
@@ -120,7 +120,7 @@ def table(plans):
 
 
 def digest(text):
-    """Of the part that is used: a plan and its results are of one text."""
+    """Digest of the part of a text that is used: a plan and its results are of one text."""
     with open(text, "rb") as whole:
         return hashlib.sha256(whole.read(max(TEXTS.values()))).hexdigest()
 

@@ -46,7 +46,8 @@ def readme(folder):
     seconds = json.loads((folder / "four" / "run.json").read_text())["seconds"]
     print(f"the default run took {seconds:.1f} s here")
     numbers = {"loss": float(loss), "top1": float(top1), "facts": [float(x) for x in facts],
-               "without_reading": [float(x) for x in guesses], "best": [best["step"], round(best["val_loss"], 4)]}
+               "without_reading": [float(x) for x in guesses], "best": [best["step"], round(best["val_loss"], 4)],
+               "story": re.search("^Lucy met.*$", shown, re.MULTILINE).group()}
     one_head = re.search(r"facts   ([\d.]+) %", one).group(1)
     other = [re.search(r"([\d.]+) % +[\d,]+ +2 +other-person", text).group(1) for text in (one, shown)]
     return {**numbers, "one_head": [round(float(x)) for x in (one_head, *other)]}

@@ -22,7 +22,7 @@ pub struct Answer {
     pub place: String,
     /// `train-gpt` or `train-gpt-mha`.
     pub program: String,
-    /// Its arguments.
+    /// Arguments behind the program.
     pub words: Vec<String>,
     /// Some of its lines.
     pub lines: Vec<String>,

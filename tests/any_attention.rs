@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 /// How many are drawn, unless `LLM_CONFIGURATIONS` says otherwise.
 const CONFIGURATIONS: u64 = 1_000;
-/// Every so many goes out to files, which take longest.
+/// One in this many goes out to files, which take longest.
 const EXPORTED: u64 = 4;
 
 type FromSpec = fn(&AttentionSpec) -> Result<Arc<dyn Attention>>;
 
-/// Of a program: how it makes an attention from a file.
+/// How the program with this number makes an attention from a file.
 fn from_spec(program: usize) -> FromSpec {
     match program {
         0 => |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
@@ -69,6 +69,9 @@ fn attention(program: usize, config: &mut Config, rng: &mut ChaCha8Rng) -> Arc<d
     }
     if rng.random_range(0..3) == 0 {
         made = made.with_window(*[1, 2, 3, 3, 100, 100, 0].choose(rng).unwrap());
+    }
+    if rng.random_range(0..3) == 0 {
+        made = made.with_soft_cap(*[50.0, 1.0, 0.1, 0.0].choose(rng).unwrap());
     }
     Arc::new(if rng.random() { made.with_qk_norm() } else { made })
 }
@@ -145,7 +148,7 @@ fn saved_and_loaded(mut run: Trainer, program: usize) -> Trainer {
 fn counted(model: &TinyGPT) {
     let (config, spec) = (model.config(), model.attention().spec());
     let footprint = Footprint::new(config, model.attention().as_ref());
-    let report = ModelReport::new(footprint.clone(), spec.n_heads, 0, [1, 1], spec.n_heads);
+    let report = ModelReport::new(footprint.clone(), &spec, [1, 1], spec.n_heads).unwrap();
     let there: u64 = model.parameters().map(|(_, p)| p.numel() as u64).sum();
     assert_eq!([footprint.parameter_count(), report.parameters], [there; 2]);
     let head_dim = spec.head_dim(config.d_model);

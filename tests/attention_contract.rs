@@ -18,7 +18,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     None,
-    /// Its description has a key of a field of core's.
+    /// The description has a key of a field of core's.
     Description,
     /// A position too few.
     Shape,
@@ -142,12 +142,13 @@ fn every_attention_here_keeps_the_contract() {
     let modern =
         Config { norm: Norm::Rms, mlp: Mlp::SwiGlu, positions: Positions::Rotary, ..config() };
     let rotary = || Modern::grouped(6, 2).with_head_dim(4).with_rotary(Rotary::partial(100.0, 2));
-    let attentions: [(Arc<dyn Attention>, Config); 11] = [
+    let attentions: [(Arc<dyn Attention>, Config); 12] = [
         (Arc::new(SingleHead), config()),
         (Arc::new(MultiHead::new(3)), config()),
         (Arc::new(MultiHead::with_head_mask(2, vec![true, false, true, true])), config()),
         (Arc::new(Modern::new(4)), config()),
         (Arc::new(Modern::grouped(4, 2).with_window(3).with_biases(true, false)), config()),
+        (Arc::new(Modern::grouped(4, 2).with_window(3).with_soft_cap(0.2)), config()),
         (Arc::new(rotary().with_qk_norm().without_biases()), modern.clone()),
         (Arc::new(rotary().with_window(2).with_head_mask(vec![true; 12])), modern.clone()),
         (Arc::new(Grouped::new(4, 2)), Config { d_model: 16, ..config() }),

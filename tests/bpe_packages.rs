@@ -29,10 +29,10 @@ fn awkward_text_is_cut_as_they_do() {
 }
 
 #[test]
-fn the_same_vocabulary_is_learnt() {
+fn the_same_vocabulary_is_learned() {
     let (whole, tokenizer) = fixture();
     let size = whole["vocab_size"].as_u64().unwrap() as usize;
-    let learnt = bpe::learn(whole["text"].as_str().unwrap().as_bytes(), size, |_| {}).unwrap();
-    assert_eq!(learnt.vocab_size(), size);
-    assert_eq!(learnt.blob(), tokenizer.blob());
+    let learned = bpe::learn(whole["text"].as_str().unwrap().as_bytes(), size, |_| {}).unwrap();
+    assert_eq!(learned.vocab_size(), size);
+    assert_eq!(learned.blob(), tokenizer.blob());
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const ACCUM: u32 = 8;
 
-/// Who watches one of the ranks; one of them may have something else to say.
+/// Hooks of one of the ranks; one of them may have something else to say.
 #[derive(Debug, Default)]
 struct Member {
     rank: usize,
@@ -60,7 +60,7 @@ fn data() -> TokenDataset {
 }
 
 /// Losses and weights after some steps.
-fn learnt(work: &mut dyn Work) -> (Vec<u32>, Vec<u32>) {
+fn learned(work: &mut dyn Work) -> (Vec<u32>, Vec<u32>) {
     let (mut trainer, data) = (trainer(), data());
     let losses = (0..5).map(|_| trainer.step_with(&data, work, &mut ()).unwrap().loss.to_bits());
     let losses = losses.collect();
@@ -70,9 +70,9 @@ fn learnt(work: &mut dyn Work) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn one_two_four_and_eight_members_learn_the_same_bits() {
-    let alone = learnt(&mut OneProcess);
+    let alone = learned(&mut OneProcess);
     for size in [1, 2, 4, 8] {
-        let all = InProcess::run(size, |crew| learnt(&mut ProcessGroup::new(crew)));
+        let all = InProcess::run(size, |crew| learned(&mut ProcessGroup::new(crew)));
         assert!(all.iter().all(|member| *member == alone), "{size} members");
     }
 }

@@ -55,6 +55,7 @@ fn the_pages_are_there() {
         "learn_by_hand",
         "library_examples",
         "looking_inside",
+        "pages",
         "promises",
         "training_and_inference_walkthrough",
         "transformer_math_to_code",
@@ -68,6 +69,7 @@ fn the_pages_are_there() {
         "variants/modern/grouped_queries",
         "variants/modern/sliding_window",
         "variants/modern/qk_norm",
+        "variants/modern/soft_cap",
         "variants/modern/llama",
         "variants/modern/measured",
     ] {

@@ -46,12 +46,12 @@ impl Fixture {
     /// An array in float64.
     ///
     /// # Panics
-    /// When there is none of that name.
+    /// When no array has that name.
     pub fn values(&self, name: &str) -> &[f64] {
         &self.arrays.get(name).unwrap_or_else(|| panic!("no array {name}")).1
     }
 
-    /// Its shape.
+    /// Shape of an array.
     pub fn shape(&self, name: &str) -> &[usize] {
         &self.arrays[name].0
     }

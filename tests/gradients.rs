@@ -11,7 +11,7 @@ use llm_courses::{
     scaled_dot_product_attention, softmax,
 };
 use llm_variant_mha::{MultiHead, causal_attention_heads, self_attention_mha};
-use llm_variant_modern::{Heads, Modern, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, Modern, causal_attention_grouped};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -127,7 +127,7 @@ fn every_op() {
             "grouped heads in windows, some switched off, with dropout",
             vec![&[2, 9, 24]],
             Box::new(move |x| {
-                let heads = Heads { n_heads: 4, kv_heads: 2, head_dim: 3, window: 4 };
+                let heads = HeadShape::of([4, 2, 3]).within(4);
                 let masks = masks.at(Place::Attention(0), 36);
                 causal_attention_grouped(&x[0], heads, &[true, true, false, true], Some(masks))
             }),
@@ -136,8 +136,24 @@ fn every_op() {
             "one group, longer than a block, in windows",
             vec![&[1, 70, 10]],
             Box::new(|x| {
-                let heads = Heads { n_heads: 3, kv_heads: 1, head_dim: 2, window: 65 };
+                let heads = HeadShape::of([3, 1, 2]).within(65);
                 causal_attention_grouped(&x[0], heads, &[], None)
+            }),
+        ),
+        (
+            "capped scores of grouped heads in windows, with dropout",
+            vec![&[2, 9, 24]],
+            Box::new(move |x| {
+                let heads = HeadShape::of([4, 2, 3]).within(4).capped(0.7);
+                let masks = masks.at(Place::Attention(0), 36);
+                causal_attention_grouped(&x[0], heads, &[], Some(masks))
+            }),
+        ),
+        (
+            "capped scores, longer than a block",
+            vec![&[1, 70, 10]],
+            Box::new(|x| {
+                causal_attention_grouped(&x[0], HeadShape::of([3, 1, 2]).capped(1.5), &[], None)
             }),
         ),
         (
@@ -237,7 +253,7 @@ fn the_whole_model() {
     let squared = Config { norm: Norm::Rms, mlp: Mlp::Relu2, ..Config::new(11, 6, 8, 2) };
     let rotary = Config { positions: Positions::Rotary, ..gated.clone() };
     let modern = Modern::grouped(4, 2).with_head_dim(4).with_rotary(Rotary::partial(10.0, 2));
-    let modern = modern.with_window(3).with_qk_norm().with_biases(true, false);
+    let modern = modern.with_window(3).with_soft_cap(0.8).with_qk_norm().with_biases(true, false);
     let ngrams = Config { ngrams: vec![2, 3], ngram_rows: 40, ..Config::new(11, 6, 8, 2) };
     let plain = [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2)];
     for config in plain.into_iter().chain([inner, gated, squared, rotary, ngrams]) {

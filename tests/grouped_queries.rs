@@ -131,7 +131,7 @@ fn model(attention: impl Attention + 'static) -> TinyGPT {
 }
 
 #[test]
-fn text_is_written_from_the_cache_as_it_was_learnt() {
+fn text_is_written_from_the_cache_as_it_was_learned() {
     let tokens = b"Lucy met Tom".map(u32::from);
     let all = SIZES.map(|[h, g]| Grouped::new(h, g)).into_iter();
     for attention in all.chain([Grouped::new(6, 2).with_rotary()]) {

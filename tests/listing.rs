@@ -28,7 +28,7 @@ fn listed(model: &TinyGPT) -> (Tensor, Vec<Listed>) {
     listing(|| model.loss(&batch, Mode::Training).unwrap())
 }
 
-/// Does the list of this model's loss give the loss again?
+/// The list of this model's loss, which gives the loss again.
 fn comes_back(config: Config, attention: Arc<dyn Attention>) -> Vec<Listed> {
     let model = TinyGPT::with_attention(config, attention, 7).unwrap();
     let (loss, list) = listed(&model);
@@ -218,7 +218,7 @@ proptest! {
     #[test]
     fn the_list_of_a_modern_model_is_complete(
         (t, groups, half) in widths(), each in 1..3usize, window in 1..9usize,
-        qk_norm: bool, biases: (bool, bool), mlp in 0..3usize, affine: bool, dropout in 0..2u8,
+        qk_norm: bool, capped: bool, biases: (bool, bool), mlp in 0..3usize, affine: bool, dropout in 0..2u8,
     ) {
         let heads = groups * each;
         let mut config = Config::new(VOCAB, t, heads * 2 * half, 2);
@@ -232,6 +232,9 @@ proptest! {
         attention = attention.with_biases(biases.0, biases.1);
         if qk_norm {
             attention = attention.with_qk_norm();
+        }
+        if capped {
+            attention = attention.with_soft_cap(0.1);
         }
         let list = comes_back(config, Arc::new(attention));
         prop_assert!(names(&list).contains(&"rotary"));

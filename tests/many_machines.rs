@@ -24,7 +24,7 @@ fn sent_by_threads(size: usize, len: usize) -> Vec<Traffic> {
     })
 }
 
-/// The same for one member, alone.
+/// What one member sends, alone.
 fn sent_by_one(rank: usize, size: usize, len: usize) -> Traffic {
     let mut crew = Counting::new(rank, size);
     crew.sum(&mut vec![0.0; len]).unwrap();

@@ -254,7 +254,7 @@ fn decoding_positions_equals_the_rows_of_the_whole() {
     }
 }
 
-/// The same with several heads, and the same bits on any number of threads.
+/// With several heads the cache agrees too, in the same bits on any number of threads.
 #[test]
 fn the_cache_agrees_with_the_whole_pass_for_every_head_count() {
     let config = Config::gpt2(29, 200, 48, 2);

@@ -10,7 +10,7 @@ use llm_core::ndarray::ArrayD;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Batch, Config, Error, Recipe, Tensor, TinyGPT, TokenDataset, ops};
 use llm_variant_mha::{MultiHead, self_attention_mha};
-use llm_variant_modern::{Heads, Modern, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, Modern, causal_attention_grouped};
 use std::sync::Arc;
 
 const T: usize = 12;
@@ -75,12 +75,14 @@ fn variants() -> Vec<Modern> {
         Modern::new(2).with_rotary(Rotary::partial(50.0, 2)),
         Modern::new(4).with_window(1),
         Modern::grouped(4, 2).with_window(5),
+        Modern::new(4).with_soft_cap(0.1),
+        Modern::grouped(4, 2).with_window(5).with_soft_cap(50.0),
         Modern::new(3).with_qk_norm(),
         Modern::new(4).without_biases(),
         Modern::grouped(4, 2)
             .with_head_mask(vec![true, false, false, false, true, true, false, true]),
         all.clone().with_window(3).with_qk_norm().without_biases(),
-        all.with_window(5).with_qk_norm().with_biases(true, false),
+        all.with_window(5).with_soft_cap(0.3).with_qk_norm().with_biases(true, false),
     ]
 }
 
@@ -216,7 +218,7 @@ fn groups_are_heads_that_are_repeated() {
 }
 
 #[test]
-fn text_is_written_from_the_cache_as_it_was_learnt() {
+fn text_is_written_from_the_cache_as_it_was_learned() {
     for (attention, config) in
         variants().into_iter().flat_map(|a| [baseline(), llama()].map(|c| (a.clone(), c)))
     {
@@ -260,12 +262,12 @@ fn text_is_written_with_small_weights_as_the_rounded_model_scores_it() {
 #[test]
 fn the_future_and_what_lies_before_the_window_are_hidden() {
     let n = 140;
-    let heads = Heads { n_heads: 4, kv_heads: 2, head_dim: 3, window: usize::MAX };
+    let heads = HeadShape::of([4, 2, 3]);
     let qkv = Tensor::new(ArrayD::from_shape_fn(vec![1, n, 24], |i| {
         ((i[1] * 37 + i[2] * 11) % 61) as f32 / 20.0 - 1.5
     }));
     for window in [usize::MAX, 1, 5, 64, 100] {
-        let heads = Heads { window, ..heads };
+        let heads = heads.within(window);
         let run = |qkv: &Tensor| causal_attention_grouped(qkv, heads, &[], None).unwrap();
         let before = run(&qkv);
         for changed in [0, 3, 63, 64, 100, 139] {
@@ -300,6 +302,33 @@ fn normed_queries_have_no_length() {
     }
 }
 
+/// However long queries and keys are, no weight is beyond what scores of ±c can give; a cap far above
+/// all scores changes next to nothing, and a lower one more.
+#[test]
+fn a_soft_cap_bounds_the_weights() {
+    let weights = |cap: Option<f64>, factor: f32| {
+        let attention = Modern::new(3);
+        let attention = cap.map_or(attention.clone(), |cap| attention.with_soft_cap(cap));
+        let mut model = model(attention, baseline());
+        for block in &mut model.blocks {
+            let data = block.attention.get_mut("w_qkv").unwrap().data_mut();
+            data.iter_mut().for_each(|x| *x *= factor);
+        }
+        llm_lens::attention_maps(&model, &text(T), T).unwrap().layers.concat().concat().concat()
+    };
+    let bound = 1.0f32.exp() / (1.0f32.exp() + (-1.0f32).exp()); // of two scores, +1 and -1
+    // The second row of the first head: two positions are seen.
+    let most = |p: Vec<f32>| p[T..2 * T].iter().fold(0.0, |most: f32, p| most.max(*p));
+    assert!(most(weights(None, 100.0)) > 0.99);
+    assert!(most(weights(Some(1.0), 100.0)) <= bound + 1e-6);
+    let far = |cap| {
+        let pairs = weights(None, 1.0).into_iter().zip(weights(cap, 1.0));
+        pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    };
+    let [high, low] = [far(Some(100.0)), far(Some(0.01))];
+    assert!(high < 1e-3 && low > 1e-2, "{high} {low}");
+}
+
 #[test]
 fn bits_do_not_depend_on_the_threads() {
     let run = |attention: &Modern, threads| {
@@ -315,7 +344,7 @@ fn bits_do_not_depend_on_the_threads() {
         })
     };
     for attention in [
-        Modern::grouped(4, 2).with_rotary(100.0).with_window(70).with_qk_norm(),
+        Modern::grouped(4, 2).with_rotary(100.0).with_window(70).with_soft_cap(2.0).with_qk_norm(),
         Modern::multi_query(4)
             .with_head_mask(vec![true, true, false, true, true, true, true, true]),
     ] {
@@ -331,7 +360,7 @@ fn a_run_goes_on_from_its_file() {
     let path = folder.path().join("run");
     let data = TokenDataset::from_bytes(b"to be or not to be, that is the question: ".repeat(9));
     let attention = Modern::grouped(4, 2).with_head_dim(6).with_rotary(100.0).with_window(9);
-    let attention = attention.with_qk_norm().without_biases();
+    let attention = attention.with_soft_cap(0.5).with_qk_norm().without_biases();
     let config = Config { vocab_size: 256, positions: Positions::Rotary, ..llama() };
     let model = TinyGPT::with_attention(config, Arc::new(attention), 1).unwrap();
     let mut trainer = Trainer::new(model, Recipe::new([2, T], 8, 1e-2)).unwrap();

@@ -6,7 +6,7 @@ use llm_cli::command_line::{Parsed, parse};
 use llm_core::base::{Error, Result};
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save, to_bytes};
 use llm_core::model::SingleHead;
-use llm_core::optim::{AdamW, Lion, Optimizer, OptimizerRow, OptimizerState, Slot};
+use llm_core::optim::{AdamW, Lion, Optimizer, OptimizerParts, OptimizerRow, Slot};
 use llm_core::settings::{Settings, Value};
 use llm_core::train::Trainer;
 use llm_core::{
@@ -19,10 +19,9 @@ use std::sync::Arc;
 /// Stochastic gradient descent with momentum, Nesterov's if it is asked for: PyTorch's `SGD`.
 #[derive(Clone, Debug)]
 struct Sgd {
-    config: Hyperparameters,
+    parts: OptimizerParts,
     momentum: f32,
     nesterov: bool,
-    state: OptimizerState,
 }
 
 impl Sgd {
@@ -36,7 +35,6 @@ impl Sgd {
     };
 
     fn new(config: Hyperparameters, own: &Settings) -> Result<Sgd> {
-        config.check()?;
         let (momentum, nesterov) = (own.typed("momentum")?, own.typed("nesterov")?);
         if !(0.0..1.0).contains(&momentum) {
             return Err(Error::config(
@@ -44,25 +42,18 @@ impl Sgd {
                 message!("momentum {} is outside 0..1", momentum),
             ));
         }
-        Ok(Sgd { config, momentum, nesterov, state: OptimizerState::default() })
+        let parts = OptimizerParts::new(&Sgd::ROW, config, own.clone())?;
+        Ok(Sgd { parts, momentum, nesterov })
     }
 }
 
 impl Optimizer for Sgd {
-    fn row(&self) -> &'static OptimizerRow {
-        &Sgd::ROW
+    fn parts(&self) -> &OptimizerParts {
+        &self.parts
     }
 
-    fn config(&self) -> &Hyperparameters {
-        &self.config
-    }
-
-    fn settings(&self) -> Settings {
-        let mut own = Settings::default();
-        // Both are finite, so neither can be refused.
-        let _ = own.insert("momentum", Value::Float(self.momentum));
-        let _ = own.insert("nesterov", Value::Bool(self.nesterov));
-        own
+    fn parts_mut(&mut self) -> &mut OptimizerParts {
+        &mut self.parts
     }
 
     /// m ← μm + g,  θ ← θ − lr·(m + λθ); Nesterov's: g + μm in place of m
@@ -73,8 +64,9 @@ impl Optimizer for Sgd {
         lr: f32,
         grad_scale: f32,
     ) -> Result<()> {
-        let Sgd { config, momentum, nesterov, .. } = *self;
-        self.state.update(parameters, grads, |_t, p, [m], g| {
+        let Sgd { parts: OptimizerParts { config, state, .. }, momentum, nesterov } = self;
+        let (momentum, nesterov) = (*momentum, *nesterov);
+        state.update(parameters, grads, |_t, p, [m], g| {
             let decay = lr * config.decay_of(p);
             for ((x, m), g) in p.data_mut().iter_mut().zip(m).zip(g) {
                 let g = g * grad_scale;
@@ -83,14 +75,6 @@ impl Optimizer for Sgd {
                 *x -= lr * along + decay * *x;
             }
         })
-    }
-
-    fn state(&self) -> &OptimizerState {
-        &self.state
-    }
-
-    fn state_mut(&mut self) -> &mut OptimizerState {
-        &mut self.state
     }
 
     fn boxed(&self) -> Box<dyn Optimizer> {

@@ -3,7 +3,7 @@
 use llm_core::kernels::rotary::Angles;
 use llm_core::{Gradients, Result, Tensor, ops};
 use llm_variant_mha::self_attention_mha;
-use llm_variant_modern::{Heads, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, causal_attention_grouped};
 use std::sync::Arc;
 use workspace_tests::assert_close;
 use workspace_tests::fixture::Fixture;
@@ -147,7 +147,7 @@ fn grouped_heads_and_windows() {
             ["heads", "groups", "window"].map(|name| n(name) as usize);
         let head_dim = f.shape(&format!("{key}.qkv"))[2] / (n_heads + 2 * kv_heads);
         let window = if window == 0 { usize::MAX } else { window };
-        let heads = Heads { n_heads, kv_heads, head_dim, window };
+        let heads = HeadShape::of([n_heads, kv_heads, head_dim]).within(window);
         check(&f, &key, &["qkv"], |x| causal_attention_grouped(&x[0], heads, &[], None));
     }
 }

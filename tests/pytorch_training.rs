@@ -40,7 +40,7 @@ fn model(f: &Fixture) -> TinyGPT {
     model
 }
 
-/// The same with the fixture's norms, MLPs and positions.
+/// A configuration with the fixture's norms, MLPs and positions.
 fn beyond_the_baseline(f: &Fixture, config: Config) -> Config {
     let mut config = Config { n_inner: f.meta("inner") as usize, ..config };
     for name in ["norm", "mlp", "positions"] {
@@ -57,13 +57,18 @@ fn modern(f: &Fixture, n_heads: usize) -> Modern {
     let heads = Modern::grouped(n_heads, n("groups")).with_head_dim(n("depth")).with_biases(on, on);
     let turned = heads.with_rotary(Rotary::partial(f.meta("theta"), n("rotated")));
     let windowed = if n("window") == 0 { turned } else { turned.with_window(n("window")) };
-    if f.flag("qk_norm") { windowed.with_qk_norm() } else { windowed }
+    let capped = match f.meta_if_any("soft_cap") {
+        Some(cap) => windowed.with_soft_cap(cap),
+        None => windowed,
+    };
+    if f.flag("qk_norm") { capped.with_qk_norm() } else { capped }
 }
 
 #[test]
 fn logits_loss_and_every_gradient() {
     let baseline = ["tiny_gpt_h1", "tiny_gpt_h2", "tiny_gpt_h4", "tiny_gpt_h8", "tiny_gpt_gpt2_h2"];
-    for name in baseline.into_iter().chain(["modern_core", "modern_llama", "modern_qwen"]) {
+    let modern = ["modern_core", "modern_llama", "modern_qwen", "modern_gemma"];
+    for name in baseline.into_iter().chain(modern) {
         let f = Fixture::read(name);
         let model = model(&f);
         let shape = [f.shape("tokens")[0], f.shape("tokens")[1]];

@@ -25,7 +25,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Is `op`, and its gradient into every input, what the `twin` says for inputs of these shapes?
+/// Checks that `op`, and its gradient into every input, is what the `twin` says for these shapes.
 fn agree(
     shapes: &[&[usize]],
     seed: u64,

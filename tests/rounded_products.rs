@@ -13,7 +13,7 @@ fn data() -> TokenDataset {
     TokenDataset::from_tokens((0..4000u32).map(|i| (i * i / 7 + i) % 50).collect())
 }
 
-/// A run of a few steps on so many threads.
+/// A run of a few steps on `threads` threads.
 fn trained(matmul: Precision, threads: usize) -> Trainer {
     let config = Config { tied_head: true, ..Config::new(50, 33, 40, 2) };
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1).unwrap();

@@ -5,6 +5,8 @@
 
 mod any_attention;
 mod attention_modules;
+mod borders;
+mod borders_of_formats;
 #[cfg(feature = "bpe")]
 mod bpe_packages;
 mod crew;

@@ -48,7 +48,7 @@ const SILENT: [(&str, &str); 27] = [
     ("exported/whatsapp.rs", "words of an app, which are recognised and not said"),
 ];
 
-/// Texts that nobody reads at a terminal, or that are parts of others.
+/// Texts that are not read at a terminal, or that are parts of others.
 const NO_SENTENCES: [(&str, &str); 38] = [
     ("The cat sat on the mat", "read by a model"),
     ("a comparison without data", "a fault of the program, for who mends it"),

@@ -10,7 +10,7 @@ const MEANT: [(&str, &str, &str); 2] = [
     ("llm-formats", "Template", "of two modules one is built: with the feature bpe or without"),
 ];
 
-/// The crate whose names count even where nobody outside sees them: its rooms are many, and a
+/// The crate whose names count even where no other crate sees them: its rooms are many, and a
 /// reader goes through all of them.
 const WHOLE: &str = "llm-cli";
 

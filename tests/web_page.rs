@@ -1,5 +1,5 @@
 //! The page of `web/`: both languages say the same things, every text is used and every used text is
-//! there, the names of facts and roles are the libraries', and the page needs nobody but itself.
+//! there, the names of facts and roles are the libraries', and the page needs no other file.
 
 use crate::literals::has_han;
 use llm_lens::Role;
@@ -10,7 +10,7 @@ use workspace_tests::workspace;
 
 /// Where Chinese may stand.
 const CHINESE: [&str; 3] = ["words.js", "shared/words.js", "index.html"];
-/// The only address in there: the name of a kind of picture, which nobody fetches.
+/// The only address in there: the name of a kind of picture, which no browser fetches.
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
 fn web() -> PathBuf {
@@ -195,7 +195,7 @@ fn the_tour_leads_to_pages_that_exist() {
 fn the_first_sentence_is_one_that_stories_have() {
     let sources = sources();
     let sentence = after(&sources["train.js"], "const STORY = '", '\'')[0];
-    // Names, colours and things of the grammar, so that heads read what they have learnt.
+    // Names, colours and things of the grammar, so that heads read what they have learned.
     let known: BTreeSet<String> = (0..300)
         .flat_map(|i| story(1, i).text.split_whitespace().map(String::from).collect::<Vec<_>>())
         .collect();

@@ -10,7 +10,7 @@ function roundBelow(value) {
   return [5, 2, 1].map(m => m * power).find(v => v <= value * 1.001) ?? power;
 }
 
-/** At most so many points, each the mean of its neighbours: more than there are pixels cannot be seen. */
+/** At most `most` points, each the mean of its neighbours: more than there are pixels cannot be seen. */
 export function thinned(losses, before, most) {
   const bin = Math.max(1, Math.ceil(losses.length / most));
   const points = [];

@@ -40,7 +40,7 @@ export function runOf(made, id) {
   return { ...emptyRun(), made, id, name: made.name ?? '', step, steps: made.steps, before: step, saved: step, kept: step, done: step >= made.steps };
 }
 
-/** A part of the facts: those of so many places, or all. */
+/** A part of the facts: those of `places` places, or all. */
 function shareOf(kinds, places) {
   const some = kinds.filter(kind => !places || kind.places === places);
   const sum = field => some.reduce((total, kind) => total + kind[field], 0);

@@ -1,7 +1,7 @@
 // The browser keeps the latest checkpoint: whoever closes the tab can go on. Where it may keep nothing, nothing else is lost.
 
 const NAME = 'train-gpt', STORE = 'runs';
-/** So many runs are kept, the latest. */
+/** Runs that are kept, the latest. */
 const KEPT = 3;
 
 function done(request) {
@@ -33,7 +33,7 @@ async function withStore(mode, work) {
   }
 }
 
-/** Their names, the oldest first; their contents may be large. */
+/** Names of the runs, the oldest first; what they hold may be large. */
 const names = store => done(store.index('when').getAllKeys());
 
 /** Keeps a checkpoint with what is known of its run; true if it is kept. */

@@ -97,7 +97,7 @@ function draw() {
   changed('in-words');
 }
 
-/** The same in words and as shades of the sentence. */
+/** Draws the map in words, and as shades of the sentence. */
 function drawInWords() {
   const maps = shownMaps();
   if (!maps) return;

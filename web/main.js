@@ -93,7 +93,7 @@ function unfold(then) {
   requestAnimationFrame(() => unfold(then));
 }
 
-/** All that the page has is laid out; a page that nobody sees has no frames, and waits no longer than this. */
+/** All that the page has is laid out; a hidden page has no frames, and waits no longer than this, in ms. */
 const HIDDEN_MS = 1000;
 const unfolded = () => new Promise(then => {
   requestAnimationFrame(() => requestAnimationFrame(() => unfold(then))); // the next frame lays out the words above

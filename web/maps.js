@@ -4,7 +4,7 @@ import { app, changed, sayTrouble } from './app.js';
 import { index } from './shared/make.js';
 import { view } from './shared/view.js';
 
-/** Maps of moments that are at hand: at most so many numbers in all. */
+/** Most numbers of all maps of moments that are at hand. */
 const MOST_NUMBERS = 16e6;
 /** Sentences are shown up to here; the model may read less. */
 const LONGEST = 160;
@@ -13,7 +13,7 @@ export const maps = {
   text: '',
   /** {tokens, layers, heads, t, weights, step} of now. */
   now: null,
-  /** The same of moments, the last used last. */
+  /** Such maps of moments by their step, the last used last. */
   known: new Map(),
 };
 

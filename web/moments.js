@@ -10,7 +10,7 @@ import { look, view } from './shared/view.js';
 const PLAY_MS = 450;
 let playing = null;
 
-/** Weights of moments may take so many bytes in all. */
+/** Most bytes that the weights of moments take in all. */
 const ROOM = 64e6;
 /** The beginning is where most happens. */
 const EARLY = [0, 10, 20, 40, 70];

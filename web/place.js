@@ -1,11 +1,11 @@
-// Who makes the steps: the tab's processor, or its GPU where that is faster. While the GPU makes them it has the weights; the
+// The place where steps are made: the tab's processor, or its GPU where that is faster. While the GPU makes them it has the weights; the
 // core gets them back whenever somebody wants them, and goes on from there when the GPU is lost.
 
 import { openGpu, UNREAD } from './gpu.js';
 
-/** So long each of the two is tried. */
+/** Trial time of each device, in ms. */
 const TRIAL_MS = 400;
-/** Their first losses may be so far apart, relative to the processor's. */
+/** Largest difference of the first losses, relative to the processor's. */
 const CLOSE = 1e-3;
 /** What is run for every micro-batch, and behind the last one of a step. */
 const EACH = ['gradient', 'sum'];
@@ -137,7 +137,7 @@ export class Place {
     return { losses: Array.from(told.filter((_, i) => i % 2 === 0)), rate };
   }
 
-  /** So many steps behind step `at` on the GPU; null when it is gone: the run is where the core has it. */
+  /** Makes n steps behind step `at` on the GPU; null when it is gone: the run is where the core has it. */
   async steps(at, n) {
     try {
       if (!this.has) this.upload(at);

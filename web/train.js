@@ -12,7 +12,7 @@ import { look, view } from './shared/view.js';
 
 /** What heads are shown on at first: as a story goes, up to a word that follows from it. */
 export const STORY = 'Jane met Finn. Finn had a tan map and a pink cup. He gave ';
-/** Of a text of one's own, so many letters of its beginning. */
+/** Letters of a text's beginning that heads are shown on. */
 const BEGINNING = 64;
 /** The latest checkpoint is kept in the browser as often as this. */
 const KEEP_MS = 30000;
@@ -117,13 +117,13 @@ const beginning = text => new TextDecoder(utf16(text) ?? 'utf-8').decode(text.sl
 
 const revive = async () => { if (!app.engine || app.engine.lost || app.status === 'failed') await boot(); };
 
-/** A model that knows nothing yet. `text` are the bytes of a text of one's own. */
+/** A model that knows nothing yet. `text` are the bytes of the visitor's own text. */
 export async function make(settings, text) {
   await secure();
   return first(settings, text);
 }
 
-/** The same where no run has been before. */
+/** A model where no run has been before. */
 export async function first(settings = {}, text = null) {
   await revive();
   const opening = text ? beginning(text) : STORY;
@@ -163,7 +163,7 @@ async function lookInto(run) {
     do found = await ask({ do: 'measure', tokens: 0, slice: 8 }); while (!found.done);
     listen({ ...found, event: 'measured', all: true });
   } catch (error) {
-    // Another run has taken its place: nobody waits for this one's numbers.
+    // Another run has taken its place: this one's numbers are not waited for.
     if (app.run === run) sayTrouble(error);
   }
 }
@@ -204,7 +204,7 @@ export async function more(steps) {
   turn('stopped');
 }
 
-/** Exactly so many steps, with nothing between them; their losses. */
+/** Exactly n steps, with nothing between them; their losses. */
 export async function step(n) {
   const begun = performance.now();
   const { answer } = await app.engine.steps(n);
@@ -218,7 +218,7 @@ export async function checkpoint() {
   return { step: answer.step, bytes: new Uint8Array(blob) };
 }
 
-/** Are there steps that neither a file nor the browser has? */
+/** Whether there are steps that neither a file nor the browser has. */
 export const unsaved = () => app.run.made !== null && app.run.step > Math.max(app.run.saved, app.run.kept);
 
 /** Keeps the latest checkpoint in the browser, now or when it is time. */

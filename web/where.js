@@ -1,4 +1,4 @@
-// Who makes the steps, and the switch for it: the tab's processor, or its GPU.
+// The place where steps are made, and the switch for it: the tab's processor, or its GPU.
 
 import { app, changed, part, put, sentence } from './app.js';
 import { byId, fixed } from './shared/make.js';

@@ -8,7 +8,7 @@ import { UNREAD } from './gpu.js';
 import { Place } from './place.js';
 import { instantiate } from './wasm.js';
 
-/** So long may a slice take; what is asked waits no longer. */
+/** Longest slice of training, in ms: bounds the wait of a request. */
 const SLICE_MS = 80;
 /** Maps are read, and a sample is written, as often as this while it trains. */
 const MAPS_MS = 1000;
@@ -70,7 +70,7 @@ function alone(work) {
   return done;
 }
 
-/** Of the core, which has all weights for it. */
+/** The answer of the core, which has all weights for it. */
 async function asked(request, bytes) {
   await place.home();
   const answered = core.ask(request, bytes);
@@ -102,7 +102,7 @@ function here(n) {
   return answer.losses;
 }
 
-/** So many steps, where they are made; their losses, none when the GPU has just gone. */
+/** Makes n steps, where they are made; their losses, none when the GPU has just gone. */
 const step = n => alone(async () => {
   const { onGpu } = place, begun = performance.now();
   if (!onGpu) {
@@ -114,7 +114,7 @@ const step = n => alone(async () => {
   return done?.losses ?? [];
 });
 
-/** Who makes the steps is found out before them. */
+/** Finds out before the steps where they are made. */
 const choose = (stop, goesOn, losses = []) => alone(async () => {
   const one = () => {
     losses.push(...here(1));
@@ -207,7 +207,7 @@ async function run() {
   pausing.splice(0).forEach(resolve => resolve());
 }
 
-/** Exactly so many steps, and all their losses; on a GPU that is wanted, or has been found faster. */
+/** Exactly n steps, and all their losses; on a GPU that is wanted, or has been found faster. */
 async function steps(n) {
   await alone(() => place.home());
   const losses = [], first = at.step;

@@ -15,7 +15,7 @@ pub fn grouped_attention(q: &Array3, k: &Array3, v: &Array3) -> Array3 {
     y
 }
 
-/// Numbers that a cache keeps for a text of so many positions, in all blocks of a model.
+/// Numbers that a cache keeps for a text of `positions` positions, in all blocks of a model.
 pub fn cache_numbers(n_layers: usize, n_groups: usize, head_dim: usize, positions: usize) -> usize {
     2 * n_layers * n_groups * head_dim * positions
 }

@@ -23,7 +23,7 @@ pub fn grouped_attention(q: &Array3, k: &Array3, v: &Array3) -> Array3 {
     todo!("exercise m2: head h reads group h / (H/G)")
 }
 
-/// Numbers that a cache keeps for a text of so many positions, in all blocks of a model.
+/// Numbers that a cache keeps for a text of `positions` positions, in all blocks of a model.
 pub fn cache_numbers(n_layers: usize, n_groups: usize, head_dim: usize, positions: usize) -> usize {
     todo!("exercise m2: a key and a value for each block, group and position")
 }

@@ -1,4 +1,4 @@
-//! Any bytes through a learnt vocabulary and back; any numbers to bytes.
+//! Any bytes through a learned vocabulary and back; any numbers to bytes.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
 use llm_core::train::evaluate;
 use llm_core::{Config, TinyGPT, TokenDataset};
-use llm_formats::data_file::{Kind, gunzip, utf16};
+use llm_formats::data_files::kind::{Kind, gunzip, utf16};
 use llm_fuzz::seed;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;

@@ -116,7 +116,7 @@ async function trains({ tab, value, state, told, make, step, save, until }) {
   check("a whole training ends", await until(({ status }) => status === "done"));
   const done = await state();
   near("its steps", await value("lab.losses()"), all);
-  check("what it has learnt is measured", Math.abs(done.validation - measured.validation_loss) <= NEAR, `${done.validation} and ${measured.validation_loss}`);
+  check("what it has learned is measured", Math.abs(done.validation - measured.validation_loss) <= NEAR, `${done.validation} and ${measured.validation_loss}`);
   check("moments are remembered", [0, 10, 20, 40, 50, 52].every((step) => done.moments.includes(step)), done.moments.join());
 
   // The GPU goes: the run goes on from the weights that came back last.
@@ -139,7 +139,7 @@ async function learnsStories({ state, make, step }) {
   near("there", there, losses(3));
 }
 
-/** Where nobody asks for the GPU, a clock decides. */
+/** Where the GPU is not asked for, a clock decides. */
 async function chooses({ value, state, told, make, until }, faster) {
   await make({ ...TINY, steps: 30 }, "auto");
   await value("lab.start()");

@@ -213,7 +213,7 @@ if (!process.argv.includes("--node")) {
       check("a file of the terminal opens in the tab", opened.step === STEPS, JSON.stringify(opened.said));
       check("nothing on the console", tab.said.length === 0, tab.said.join("\n"));
       await barriers(tab);
-      // Without frames, as where nobody sees it, the page takes a second to start: long enough to open a file before.
+      // Without frames, as in a hidden tab, the page takes a second to start: long enough to open a file before.
       await tab.send("Page.addScriptToEvaluateOnNewDocument", { source: "window.requestAnimationFrame = () => 0" });
       await tab.open(page);
       const then = await tab.value(`(async () => {

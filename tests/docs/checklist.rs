@@ -5,7 +5,7 @@ use super::pages::{Kind, Line, Page, Site};
 
 /// The groups of the list and how many rows each has.
 const GROUPS: [(&str, usize); 4] = [("S2", 22), ("S3", 23), ("S1", 18), ("S4", 29)];
-/// Those of the original's tests that matter here.
+/// Numbers of the original's tests that matter here.
 const TESTS: [usize; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 37, 38];
 /// Each state in both languages.
 const STATES: [[&str; 2]; 3] = [["done", "完成"], ["open", "未完成"], ["not built", "不做"]];

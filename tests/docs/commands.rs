@@ -91,7 +91,7 @@ fn wrong_words(
 }
 
 /// Flags behind the path of a program: also those of a command that another program starts, such as
-/// `mpirun`, which nobody types here.
+/// `mpirun`, which is not typed here.
 fn unknown_flags<'a>(line: &'a str, flags: &str) -> impl Iterator<Item = &'a str> {
     let words =
         line.split([' ', '"']).skip_while(|word| !word.starts_with("target/release/train-gpt"));
@@ -101,8 +101,8 @@ fn unknown_flags<'a>(line: &'a str, flags: &str) -> impl Iterator<Item = &'a str
     })
 }
 
-/// `cargo test WORD` runs the tests whose path holds the word: is it in the name of a function or a
-/// module?
+/// Whether a word, as in `cargo test WORD`, is in the name of a function or a module: the tests whose
+/// path holds it run.
 fn in_a_name(sources: &str, word: &str) -> bool {
     sources.match_indices(word).any(|(at, _)| {
         let before = &sources[..at];

@@ -68,7 +68,7 @@ fn entries(part: Option<&str>) -> Vec<Entry> {
     lines.filter_map(entry).collect()
 }
 
-/// Its first heading.
+/// The first heading of a page.
 fn title(page: &Page) -> Option<String> {
     page.lines.iter().find_map(|line| Some(line.text.strip_prefix("# ")?.to_string()))
 }

@@ -59,7 +59,7 @@ mod two_heads_by_hand;
 #[path = "../../crates/llm-core/examples/two_trainers.rs"]
 mod two_trainers;
 
-/// Its name and its main function.
+/// Name and main function of an example.
 type Lesson = (&'static str, fn() -> Result<(), Box<dyn Error>>);
 
 const LESSONS: &[Lesson] = &[
@@ -150,7 +150,7 @@ fn difference(page: &Page, mark: &Line, block: &[Line], output: &[String]) -> Op
     Some(page.at(line, format!("the example prints {printed:?}")))
 }
 
-/// Is it this text, with anything for each `…`?
+/// Whether a text is the pattern, with anything for each `…`.
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.split_once('…') {
         None => pattern == text,

@@ -13,7 +13,7 @@ const FOLDERS: [&str; 8] =
     ["benches/", "crates/", "docs/", "examples/", "exercises/", "tests/", "tools/", ".ci/"];
 const ENDINGS: [&str; 3] = [".rs", ".md", ".toml"];
 
-/// Does inline code look like a path, perhaps with a symbol behind it?
+/// Whether inline code looks like a path, perhaps with a symbol behind it.
 pub fn is_path(span: &str) -> bool {
     let path = span.split("::").next().unwrap_or(span);
     !path.contains(' ')
@@ -81,7 +81,7 @@ fn join(folder: &str, target: &str) -> String {
     parts.join("/")
 }
 
-/// Does a heading have this anchor, as GitHub makes them?
+/// Whether a heading has this anchor, as GitHub makes them.
 fn has_heading(page: &Page, anchor: &str) -> bool {
     let slug = |text: &str| -> String {
         let text = text.trim_start_matches('#').trim().to_lowercase();
@@ -138,7 +138,7 @@ fn path_problem(site: &Site, span: &str) -> Option<String> {
 const DEFINES: [&str; 10] =
     ["fn", "struct", "enum", "trait", "const", "static", "type", "mod", "macro_rules", "union"];
 
-/// Does Rust source define a name (or, for an owner, have an `impl` of it)?
+/// Whether Rust source defines a name (or, for an owner, has an `impl` of it).
 fn defines(source: &str, name: &str, owner: bool) -> bool {
     source.lines().map(str::trim_start).filter(|l| !l.starts_with("//")).any(|line| {
         let tokens: Vec<&str> = tokens(line).collect();

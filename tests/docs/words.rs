@@ -1,9 +1,9 @@
-//! One word for one thing on the Chinese pages: the table of docs/README.zh-CN.md names the words, and
+//! One word for one thing on the Chinese pages: the table of docs/pages.zh-CN.md names the words, and
 //! in its last column those that are not used for the same thing.
 
 use super::pages::{Kind, Line, Page, Site};
 
-const TABLE: &str = "docs/README.zh-CN.md";
+const TABLE: &str = "docs/pages.zh-CN.md";
 
 /// Where such a word is a name: pages, and the word.
 const NAMES: [(&str, &str); 4] = [

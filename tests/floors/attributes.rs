@@ -21,7 +21,7 @@ pub fn of(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Is there a `#[cfg(..)]` that no build of a program fulfils?
+/// Whether there is a `#[cfg(..)]` that no build of a program fulfils.
 pub fn is_left_out(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|a| {
         let Meta::List(list) = &a.meta else { return false };

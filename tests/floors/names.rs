@@ -92,7 +92,7 @@ impl Crate {
         }
     }
 
-    /// Does a mention of something in `target` make its file need the other file?
+    /// Whether a mention of something in `target` makes its file need the other file.
     pub fn is_need(&self, from: Id, mention: &Mention, target: Target) -> bool {
         match mention.kind {
             // What is done with an imported module shows where it is done.

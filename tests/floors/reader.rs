@@ -112,7 +112,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Paths among the tokens of a macro or an attribute, which nobody has parsed.
+    /// Paths among the tokens of a macro or an attribute, which syn leaves unparsed.
     fn tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let is = |i: usize, c: char| matches!(&tokens.get(i), Some(TokenTree::Punct(p)) if p.as_char() == c);

@@ -89,7 +89,7 @@ impl Crate {
         id
     }
 
-    /// Is `inner` the module `outer` or below it?
+    /// Whether `inner` is the module `outer` or below it.
     pub fn is_inside(&self, inner: Id, outer: Id) -> bool {
         let mut at = Some(inner);
         while let Some(id) = at {

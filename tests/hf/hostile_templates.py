@@ -21,7 +21,7 @@ BAD_DATA = 65
 
 
 def chains(n):
-    """Expressions of one kind, so many of them in a row."""
+    """Expressions of one kind, `times` of them in a row."""
     return {
         "not": "{{ " + "not " * n + "1 }}", "sum": "{{ 1" + "+1" * n + " }}", "attributes": "{{ a" + ".a" * n + " }}",
         "filters": "{{ 'x'" + "|upper" * n + " }}", "calls": "{{ f" + "()" * n + " }}", "items": "{{ a" + "[0]" * n + " }}",

@@ -1,11 +1,12 @@
 //! Somebody who knows the ops and nothing of models: computes a list.
 
+use llm_core::kernels::attention::Scoring;
 use llm_core::kernels::dropout::Dropout;
 use llm_core::listing::{Fact, Input, Listed};
 use llm_core::ndarray::{ArrayD, IxDyn};
 use llm_core::{Result, Tensor, TokenId, no_grad, ops};
 use llm_courses::{AdditiveMask, permute, scaled_dot_product_attention};
-use llm_variant_modern::{Heads, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, causal_attention_grouped};
 use std::collections::BTreeMap;
 
 /// The result of the last op, from the parameters by their numbers.
@@ -72,8 +73,9 @@ fn compute(made: &Listed, inputs: &[&Tensor]) -> Result<Tensor> {
         "attention" => {
             let [n_heads, kv_heads, head_dim, window] =
                 ["heads", "kv_heads", "head_dim", "window"].map(whole);
-            assert_eq!(number("scale") as f32, 1.0 / (head_dim as f32).sqrt());
-            let heads = Heads { n_heads, kv_heads, head_dim, window };
+            let (scale, soft_cap) = (number("scale") as f32, made.number("soft_cap"));
+            let scoring = Scoring { scale, soft_cap: soft_cap.map(|c| c as f32), window };
+            let heads = HeadShape { n_heads, kv_heads, head_dim, scoring };
             let keep = match made.fact("keep") {
                 Some(Fact::Flags(keep)) => &keep[..],
                 _ => &[],

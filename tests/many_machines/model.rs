@@ -51,9 +51,9 @@ pub struct Rates {
     pub name: &'static str,
     of: BenchName,
     pub parameters: u64,
-    /// Those of them whose gradient is complete only at the end of the way back: tables of rows.
+    /// Parameters whose gradient is complete only at the end of the way back: tables of rows.
     pub tables: u64,
-    /// Of a micro-batch.
+    /// Tokens of a micro-batch.
     pub tokens: u64,
     /// Forward and backward of a micro-batch.
     pub micro_batch: f64,
@@ -162,7 +162,7 @@ impl Rates {
         (self.parameters - before) as f64 / self.parameters as f64
     }
 
-    /// Of messages that are under way for so long: how long after the last micro-batch's way back.
+    /// How long after the last micro-batch's way back messages are still under way.
     /// They begin with the first bucket, and end with the last. Of a divided optimizer's the second
     /// half begins after the update.
     pub fn waits(&self, under_way: f64, divided: bool) -> f64 {

@@ -12,7 +12,7 @@ function ticks(low, high, count, round = [1, 2, 2.5, 5, 10]) {
   return { marks, decimals: Math.max(0, -Math.floor(Math.log10(step) + 1e-9) + (String(step / power) === '2.5' ? 1 : 0)) };
 }
 
-/** The same for a logarithmic scale: 1, 2 and 5 of every power of ten, or fewer when they are many. */
+/** Marks of a logarithmic scale: 1, 2 and 5 of every power of ten, or fewer when they are many. */
 function decades(low, high, count) {
   const of = digits => {
     const marks = [];

@@ -69,7 +69,7 @@ export function axes(tokens, width, queryName, keyName, room) {
   const share = (part, of) => `${(100 * part / of).toFixed(3)}%`;
   return {
     picture,
-    /** The query and its key are always named; a key of -1 is none. */
+    /** The query and its key are always named; -1 stands for no key. */
     choose(i, j) {
       chosen.replaceChildren(labels('query', [i], 'chosen'), ...(j >= 0 ? [labels('key', [j], 'chosen')] : []));
     },

@@ -15,7 +15,7 @@ export function speak(language) {
   document.documentElement.lang = LANGUAGES[chosen];
 }
 
-/** Of a text in English and Chinese the one that is spoken. */
+/** The text that is spoken, of an English and a Chinese one. */
 export const spoken = both => both[chosen === 'zh' ? 1 : 0];
 
 /** A text with its places filled. */

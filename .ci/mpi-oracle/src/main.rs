@@ -5,7 +5,7 @@
 //! | `bits` | ours are the tree of the gathered inputs, bit for bit; MPI_Allreduce's differ by rounding |
 //! | `same` | as `bits`, and MPI_Allreduce adds by recursive doubling: that is the same tree |
 //! | `time` | gradients of W1, W3 and W4: ours, MPI_Allreduce, a copy in memory, as rows of benches/measured.json |
-//! | `wire RATE` | 43 MB over a network of so many bits per second, against the model |
+//! | `wire RATE` | 43 MB over a network of RATE bits per second, against the model |
 
 mod bits;
 mod time;

@@ -38,11 +38,7 @@ pub type Tokens = Recycled<TokenId>;
 impl<T: Element> Recycled<T> {
     /// `len` numbers with any content: the caller overwrites all of them.
     pub fn stale(len: usize) -> Recycled<T> {
-        let (mut buffer, _) = taken_or_made(len).unwrap_or_else(out_of_memory);
-        if cfg!(debug_assertions) {
-            buffer.fill(T::POISON);
-        }
-        buffer
+        poisoned(taken_or_made(len).unwrap_or_else(out_of_memory))
     }
 
     /// [`Recycled::stale`] of a length that the user chose, who may have chosen too much.
@@ -56,11 +52,7 @@ impl<T: Element> Recycled<T> {
         if needed > MUCH {
             memory::require(needed)?;
         }
-        let (mut buffer, _) = taken_or_made(len)?;
-        if cfg!(debug_assertions) {
-            buffer.fill(T::POISON);
-        }
-        Ok(buffer)
+        taken_or_made(len).map(poisoned)
     }
 
     /// `len` zeros.
@@ -78,6 +70,14 @@ impl<T: Element> Recycled<T> {
         buffer.copy_from_slice(source);
         buffer
     }
+}
+
+/// Stale content, which builds with debug assertions make useless.
+fn poisoned<T: Element>((mut buffer, _): (Recycled<T>, bool)) -> Recycled<T> {
+    if cfg!(debug_assertions) {
+        buffer.fill(T::POISON);
+    }
+    buffer
 }
 
 /// Where the system refuses, `vec!` would end the whole process on the spot. This unwinds with an
@@ -104,8 +104,7 @@ fn taken_or_made<T: Element>(len: usize) -> Result<(Recycled<T>, bool)> {
 }
 
 fn no_room<T>(len: usize) -> Error {
-    let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-    Error::Memory { needed, available: memory::available() }
+    memory::refused((len as u64).saturating_mul(size_of::<T>() as u64))
 }
 
 /// No other thread takes or brings a buffer until this is dropped.

@@ -52,12 +52,12 @@
 //!
 //! | file | why |
 //! |---|---|
-//! | `kernels/gemm/mod.rs`, `kernels/gemm/blocked.rs` | the matrix products: pointers and strides |
+//! | `kernels/gemm/mod.rs`, `kernels/gemm/blocked.rs`, `kernels/gemm/single.rs` | the matrix products: pointers and strides |
 //! | `kernels/gemm/pack.rs`, `kernels/gemm/microkernel.rs` | their inner loops |
 //! | `kernels/gemm/neon.rs`, `kernels/gemm/plain.rs` | the inner loop of aarch64, and vectors of every machine |
 //! | `kernels/gemm/accelerate.rs` | products by macOS's own library |
 //! | `kernels/small/wholes.rs`, `kernels/small/dots.rs` | aarch64's products of bytes |
-//! | `kernels/gemm/bf16/avx512.rs`, `kernels/gemm/bf16/amx.rs` | the same in bf16 |
+//! | `kernels/gemm/bf16/mod.rs`, `kernels/gemm/bf16/avx512.rs`, `kernels/gemm/bf16/amx.rs` | the same in bf16 |
 //! | `kernels/simd.rs` | the run-time choice of an instruction set |
 //! | `kernels/peak.rs` | the measurement of the machine's peak |
 //! | `base/large_pages.rs` | the wish for large pages |

@@ -15,7 +15,7 @@
 //! | `linear` | x, w, and b if there is one | `transposed`: w is `[out, in]`; `bits` |
 //! | `layernorm` | x, and gain and bias if affine | `eps` |
 //! | `rmsnorm` | x, and a gain if there is one | `eps` |
-//! | `attention` | qkv `[B, T, (H+2G)·D]` | `heads` H, `kv_heads` G, `head_dim` D, `window`, `scale`; `keep` where heads are switched off; `masks` of P where some weights are dropped |
+//! | `attention` | qkv `[B, T, (H+2G)·D]` | `heads` H, `kv_heads` G, `head_dim` D, `window`, `scale`; `soft_cap` where scores have one; `keep` where heads are switched off; `masks` of P where some weights are dropped |
 //! | `rotary` | x `[B, T, W]` | `heads`, `head_dim`, `start`, `angles` |
 //! | `dropout` | x | `masks` |
 //! | `slice` | x | `axis`, `start` |
@@ -30,6 +30,7 @@
 //! Numbers that name a choice are 0 or 1; a window that reaches to the start is `usize::MAX`.
 
 use crate::base::TokenId;
+use crate::kernels::attention::Scoring;
 use crate::kernels::dropout::Dropout;
 use crate::kernels::gemm::Execution;
 use crate::kernels::rotary::Angles;
@@ -189,14 +190,15 @@ pub(crate) fn product(work: Execution) -> (&'static str, Fact) {
     ("bits", work.precision.bits().into())
 }
 
-/// What every attention between the projections says: H, G, D and the window; the scale of its
-/// scores; which heads are used, all if it is empty; what is dropped of P, `[B, H, T, T]`.
+/// What every attention between the projections says: H, G and D; how its scores come about; which heads
+/// are used, all if it is empty; what is dropped of P, `[B, H, T, T]`.
 pub fn attention(
-    [heads, kv_heads, head_dim, window]: [usize; 4],
-    scale: f32,
+    [heads, kv_heads, head_dim]: [usize; 3],
+    scoring: Scoring,
     keep: &[bool],
     masks: Option<Dropout>,
 ) -> Facts {
+    let Scoring { scale, soft_cap, window } = scoring;
     let mut facts: Facts = vec![
         ("heads", heads.into()),
         ("kv_heads", kv_heads.into()),
@@ -204,6 +206,7 @@ pub fn attention(
         ("window", window.into()),
         ("scale", scale.into()),
     ];
+    facts.extend(soft_cap.map(|c| ("soft_cap", c.into())));
     facts.extend(keep.contains(&false).then(|| ("keep", Fact::Flags(keep.to_vec()))));
     facts.extend(masks.map(|masks| ("masks", Fact::Masks(masks))));
     facts

@@ -207,40 +207,26 @@ impl Recipe {
     /// # Errors
     /// [`Error::Config`] naming the setting.
     pub fn check_with(&self, optimizers: &[OptimizerRow]) -> Result<()> {
-        if self.batch_size == 0 || self.batch_size > 1 << 20 {
-            return Err(Error::config(
-                "batch_size",
-                message!("{} is outside 1..=1048576", self.batch_size),
-            ));
-        }
+        let within = (1..=1 << 20).contains(&self.batch_size);
+        let reason = message!("{} is outside 1..=1048576", self.batch_size);
+        Error::unless(within, "batch_size", reason)?;
         let Schedule { warmup_steps, decay_steps, .. } = self.schedule;
         for (field, steps) in [
             ("total_steps", self.total_steps),
             ("decay_steps", decay_steps),
             ("warmup_steps", warmup_steps),
         ] {
-            if steps > Recipe::MAX_STEPS {
-                return Err(Error::config(
-                    field,
-                    message!("{} is too many, the most is {}", steps, Recipe::MAX_STEPS),
-                ));
-            }
+            let reason = message!("{} is too many, the most is {}", steps, Recipe::MAX_STEPS);
+            Error::unless(steps <= Recipe::MAX_STEPS, field, reason)?;
         }
-        if !(1..=1 << 16).contains(&self.accum) {
-            return Err(Error::config("accum", message!("{} is outside 1..=65536", self.accum)));
-        }
-        if self.seq_len == 0 {
-            return Err(Error::config("seq_len", message!("0 is not a length")));
-        }
-        if !(self.clip >= 0.0 && self.clip.is_finite()) {
-            return Err(Error::config(
-                "clip",
-                message!("{} is not a finite number of 0 or more", self.clip),
-            ));
-        }
-        if !(0.0..1.0).contains(&self.val_frac) {
-            return Err(Error::config("val_frac", message!("{} is outside 0..1", self.val_frac)));
-        }
+        let within = (1..=1 << 16).contains(&self.accum);
+        Error::unless(within, "accum", message!("{} is outside 1..=65536", self.accum))?;
+        Error::unless(self.seq_len > 0, "seq_len", message!("0 is not a length"))?;
+        let fits = self.clip >= 0.0 && self.clip.is_finite();
+        let reason = message!("{} is not a finite number of 0 or more", self.clip);
+        Error::unless(fits, "clip", reason)?;
+        let within = (0.0..1.0).contains(&self.val_frac);
+        Error::unless(within, "val_frac", message!("{} is outside 0..1", self.val_frac))?;
         self.schedule.check()?;
         self.hyperparameters.check()?;
         self.make_optimizer(optimizers).map(drop)

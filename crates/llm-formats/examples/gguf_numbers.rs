@@ -10,7 +10,8 @@ use std::io::Write;
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let [kind, path] = &words[..] else { return Err("TYPE FILE".into()) };
-    let kind = BlockType::all().find(|known| known.name() == kind).ok_or("no such type")?;
+    let kind =
+        BlockType::ALL.into_iter().find(|known| known.name() == kind).ok_or("no such type")?;
     let blocks = std::fs::read(path)?;
     let mut numbers = vec![0.0; blocks.len() / kind.bytes() * kind.numbers()];
     dequantise(kind, &blocks, &mut numbers);

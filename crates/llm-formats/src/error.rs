@@ -2,8 +2,7 @@
 
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, system_reason, with_causes};
-use llm_core::model::{Mlp, Norm};
-use llm_core::{AttentionSpec, Config, Error, message, says};
+use llm_core::{AttentionSpec, Error, message, says};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,46 +16,46 @@ pub type Result<T, E = FormatError> = std::result::Result<T, E>;
 pub enum FormatError {
     /// This file, or what is at this path, cannot be used.
     File {
-        /// Which one.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: Box<FormatError>,
     },
-    /// It cannot be read.
+    /// The file cannot be read.
     Io(io::Error),
     /// A folder or a file that has to be there is not, with what to do instead.
     Missing {
-        /// What is there, and what would be needed.
+        /// Sentence on what is there, and what would be needed.
         advice: Message,
     },
-    /// What it holds cannot be used.
+    /// The contents of the file cannot be used.
     Content(Message),
-    /// What it asks for llm-core refuses: a setting outside its range, an attention that does not fit,
+    /// llm-core refuses what the file asks for: a setting outside its range, an attention that does not fit,
     /// a damaged tokenizer.
     Refused(Error),
-    /// Its tokenizer's files are invalid.
+    /// The tokenizer's files are invalid.
     Tokenizer(Error),
     /// The number of heads is neither in the file nor given.
     HeadsUnknown,
     /// The number of heads in the file is not the given one.
     HeadsDiffer {
-        /// In the file.
+        /// Heads in the file.
         found: usize,
-        /// What the caller said.
+        /// Heads that the caller gave.
         given: usize,
     },
     /// The caller's way to make attention does not know this one.
     Attention {
-        /// What the file asks for.
+        /// Description in the file.
         spec: Box<AttentionSpec>,
-        /// What the caller's function said.
+        /// Error of the caller's function.
         source: Error,
     },
     /// The vocabulary is not the model's.
     Vocabulary {
-        /// The tokenizer's name.
+        /// Name of the tokenizer.
         kind: String,
-        /// Tokens it has.
+        /// Tokens of the tokenizer.
         tokens: usize,
         /// Rows of the model's table.
         rows: usize,
@@ -65,31 +64,31 @@ pub enum FormatError {
     HeadBias,
     /// A piece of the model is not one of theirs.
     Piece {
-        /// Which one, in words.
+        /// The piece in words, with its key.
         piece: Message,
-        /// Whose: those of GPT-2 or Llama.
+        /// The kind of models that has no place for it: GPT-2 or Llama.
         holder: &'static str,
     },
     /// Theirs would compute something else with these weights.
     AttentionKind {
-        /// Its name, escaped.
+        /// Name of the attention, escaped.
         name: String,
     },
     /// There are no files for a tokenizer of this kind.
     TokenizerKind {
-        /// Its name, escaped.
+        /// Name of the tokenizer, escaped.
         kind: String,
     },
-    /// llama.cpp does not have it.
+    /// llama.cpp has no place for a piece of the model.
     NotInGguf {
-        /// Which piece of the model, in words.
+        /// The piece of the model in words, with its key.
         piece: Message,
         /// llama.cpp's name of the nearest kind of model.
         family: &'static str,
     },
     /// llama.cpp has no tokenizer like this one.
     NoGgufTokens {
-        /// Its name, escaped.
+        /// Name of the tokenizer, escaped.
         kind: String,
         /// Why.
         why: Message,
@@ -100,7 +99,7 @@ pub enum FormatError {
     Core(Error),
 }
 
-// With its causes.
+// Messages with all their causes.
 says! { FormatError {
     File { path, error } => message!("'{}': {}", path.display(), error.message()),
     Io(e) => message!("cannot be read: {}", system_reason(e)),
@@ -131,12 +130,12 @@ says! { FormatError {
 } }
 
 impl FormatError {
-    /// A content that cannot be used, in one call.
+    /// An error about contents that cannot be used.
     pub(crate) fn content(why: impl Into<Message>) -> FormatError {
         FormatError::Content(why.into())
     }
 
-    /// The same about the file at `path`, unless it names one already.
+    /// The error about the file at `path`, unless it names one already.
     pub(crate) fn at(self, path: &Path) -> FormatError {
         match self {
             named @ FormatError::File { .. } => named,
@@ -169,16 +168,6 @@ pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST) {
         Some((end, _)) => one_line(&text[..end]) + "..",
         None => one_line(text),
-    }
-}
-
-/// The piece of a block that a format cannot hold that has this norm and this MLP alone.
-pub(crate) fn foreign_block(config: &Config, norm: Norm, mlp: Mlp) -> Option<Message> {
-    match (config.norm, config.mlp) {
-        (own, _) if own != norm => Some((own.row().piece)()),
-        (_, own) if own != mlp => Some((own.row().piece)()),
-        _ if !config.ngrams.is_empty() => Some(message!("tables of n-grams (ngrams)")),
-        _ => None,
     }
 }
 

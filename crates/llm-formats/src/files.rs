@@ -1,15 +1,51 @@
 //! Opening files that come from elsewhere.
 
-use crate::error::{FormatError, Result};
-use llm_core::base::open_regular;
+use crate::error::{FormatError, Result, shown};
+use llm_core::base::{Message, memory, open_regular};
 use llm_core::{Error, IoAction, message};
+use serde_json::{Map, Value};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 /// [`open_regular`] with this crate's errors.
 pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
     Ok(open_regular(path)?)
+}
+
+/// What `read` makes of the file at `path`, given a reader and its length.
+pub(crate) fn read_file<T>(
+    path: &Path,
+    read: impl FnOnce(BufReader<File>, u64) -> Result<T>,
+) -> Result<T> {
+    let opened = open(path);
+    let made =
+        opened.and_then(|(file, length)| read(BufReader::with_capacity(CHUNK, file), length));
+    made.map_err(|e| e.at(path))
+}
+
+/// Numbers pass through a buffer of this many bytes, a multiple of eight.
+const CHUNK: usize = 1 << 16;
+
+/// The next `count` numbers, each made of N bytes.
+pub(crate) fn numbers<T, const N: usize>(
+    input: &mut impl Read,
+    count: usize,
+    number: impl Fn([u8; N]) -> T,
+) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(count).map_err(|_| {
+        let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
+        FormatError::Core(Error::Memory { needed, available: memory::available() })
+    })?;
+    let mut chunk = vec![0; CHUNK.min(N.saturating_mul(count))];
+    while out.len() < count {
+        let left = N.saturating_mul(count - out.len());
+        let bytes = &mut chunk[..left.min(CHUNK)];
+        input.read_exact(bytes)?;
+        out.extend(bytes.as_chunks().0.iter().map(|&b| number(b)));
+    }
+    Ok(out)
 }
 
 /// A whole file of text, at most `limit` bytes, without the mark that Windows' editors put before it.
@@ -22,6 +58,13 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(length as usize);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(unmarked(bytes))
+}
+
+/// A text as an object of JSON.
+pub(crate) fn json_object(text: &[u8]) -> Result<Map<String, Value>> {
+    serde_json::from_slice(text).map_err(|e| {
+        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
+    })
 }
 
 /// The bytes of a file, up to one more than `most`, so that a longer one is detected.
@@ -54,6 +97,9 @@ fn small(path: &Path, input: io::Result<impl Read>, most: u64) -> llm_core::Resu
     let read = input.and_then(|input| input.take(most.saturating_add(1)).read_to_end(&mut bytes));
     read.map(|_| bytes).map_err(|e| Error::io(IoAction::Read, path, e))
 }
+
+/// Bytes from the beginning of a file that say what it is.
+pub const SAMPLE: usize = 64 << 10;
 
 /// The three bytes that some programs write before UTF-8.
 pub const UTF8_MARK: [u8; 3] = *b"\xEF\xBB\xBF";

@@ -10,8 +10,8 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-/// Something that is known by sight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A format, as far as it is known by sight.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Look {
     /// A checkpoint of these programs.
     Checkpoint,
@@ -19,7 +19,7 @@ pub enum Look {
     Run,
     /// A folder with this number of checkpoints of these programs, and none that is the last.
     Checkpoints(usize),
-    /// llama.cpp's file.
+    /// A file of llama.cpp.
     Gguf,
     /// One file of several that together are a GGUF: its number, and how many there are.
     GgufPart(u32, u32),
@@ -27,13 +27,13 @@ pub enum Look {
     Safetensors,
     /// A folder with config.json and weights.
     HuggingFace,
-    /// A folder of PEFT's, with an adapter for a model.
+    /// A folder of PEFT, with an adapter for a model.
     Adapter,
-    /// What `torch.save` writes.
+    /// A file of `torch.save`.
     PyTorch,
-    /// SentencePiece's tokenizer.
+    /// A tokenizer of SentencePiece.
     SentencePiece,
-    /// What git-lfs leaves in the place of a file that it has not fetched.
+    /// The text that git-lfs leaves in the place of a file that it has not fetched.
     Pointer,
     /// HTML.
     WebPage,
@@ -43,67 +43,133 @@ pub enum Look {
     Json,
     /// A NumPy array.
     NumPy,
-    /// Python's own format.
-    Pickle,
     /// Several files in one.
     Zip,
-    /// The same of 7-Zip.
-    SevenZip,
-    /// The same of RAR.
-    Rar,
-    /// The same, not compressed.
-    Tar,
-    /// Compressed.
-    Xz,
-    /// Compressed.
-    Zstd,
-    /// Compressed.
-    Lz4,
-    /// Compressed.
-    Bzip2,
-    /// Pages to be printed.
-    Pdf,
-    /// Text with its looks.
-    Rtf,
-    /// Of an Office from before 2007.
-    Office,
-    /// A text of Word's, as of 2007.
-    Word,
-    /// A book.
-    Epub,
-    /// A text of LibreOffice's.
-    OpenDocument,
-    /// Any picture.
-    Picture,
-    /// Any sound.
-    Sound,
-    /// Any film.
-    Film,
-    /// What a processor runs.
-    Program,
-    /// What a browser runs.
-    WebAssembly,
-    /// Letters.
-    Font,
-    /// A table by columns.
-    Parquet,
-    /// The same, for memory.
-    Arrow,
-    /// Arrays by name.
-    Hdf5,
-    /// Tables.
-    Sqlite,
-    /// Text whose characters have four bytes each.
-    Utf32,
+    /// A format that nothing here reads.
+    Foreign(&'static Foreign),
 }
 
+/// A format that nothing here reads.
+#[derive(Debug, PartialEq)]
+pub struct Foreign {
+    name: Message,
+    /// The command that makes text of a file.
+    converter: Option<&'static str>,
+    /// Bytes at a place by which a file is known.
+    marks: &'static [Mark],
+}
+
+/// A place in a file, and the bytes there. No text has them there.
+type Mark = (usize, &'static [u8]);
+
+/// Bytes from the beginning of a file that are inspected.
+const START: u64 = 512;
+
+/// Formats that code asks for, by their marks.
+const KNOWN: [(Mark, Look); 8] = [
+    ((0, b"\x89LLMC\r\n\x1a"), Look::Checkpoint),
+    ((0, b"\x93NUMPY"), Look::NumPy),
+    ((0, b"version https://git-lfs.github.com/spec/"), Look::Pointer),
+    ((0, b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."), Look::PyTorch),
+    ((0, b"PK\x03\x04"), Look::Zip),
+    ((0, b"PK\x05\x06"), Look::Zip),
+    ((0, b"\x0a\x0e\x0a\x05<unk>\x15"), Look::SentencePiece),
+    ((0, b"\x0a\x0e\x0a\x05<pad>\x15"), Look::SentencePiece),
+];
+
+const PANDOC: Option<&str> = Some("pandoc -t plain FILE -o text.txt");
+const PDF_TO_TEXT: Option<&str> = Some("pdftotext -nopgbrk FILE - > text.txt");
+const ANTIWORD: Option<&str> = Some("antiword -m UTF-8.txt FILE > text.txt");
+
+const fn foreign(
+    name: Message,
+    converter: Option<&'static str>,
+    marks: &'static [Mark],
+) -> Foreign {
+    Foreign { name, converter, marks }
+}
+
+/// The other formats.
+static FOREIGN: [Foreign; 22] = [
+    foreign(
+        message!("a pickle of Python"),
+        None,
+        &[(0, b"\x80\x02}"), (0, b"\x80\x03}"), (0, b"\x80\x04\x95"), (0, b"\x80\x05\x95")],
+    ),
+    foreign(message!("a 7-Zip archive"), None, &[(0, b"7z\xBC\xAF\x27\x1C")]),
+    foreign(message!("a RAR archive"), None, &[(0, b"Rar!\x1A\x07")]),
+    foreign(message!("a tar archive"), None, &[(257, b"ustar")]),
+    foreign(message!("compressed with xz"), None, &[(0, b"\xFD7zXZ\0")]),
+    foreign(message!("compressed with zstd"), None, &[(0, b"\x28\xB5\x2F\xFD")]),
+    foreign(message!("compressed with lz4"), None, &[(0, b"\x04\x22\x4D\x18")]),
+    foreign(message!("compressed with bzip2"), None, &[(0, b"BZh91AY&SY")]),
+    foreign(message!("a PDF"), PDF_TO_TEXT, &[(0, b"%PDF-")]),
+    foreign(message!("a document of RTF"), PANDOC, &[(0, b"{\\rtf1")]),
+    foreign(
+        message!("a file of an older Office"),
+        ANTIWORD,
+        &[(0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")],
+    ),
+    foreign(
+        message!("a picture"),
+        None,
+        &[
+            (0, b"\x89PNG\r\n\x1a\n"),
+            (0, b"\xFF\xD8\xFF"),
+            (0, b"GIF87a"),
+            (0, b"GIF89a"),
+            (8, b"WEBPVP8"),
+            (0, b"II*\0"),
+            (0, b"MM\0*"),
+        ],
+    ),
+    foreign(
+        message!("sound"),
+        None,
+        &[
+            (8, b"WAVEfmt "),
+            (0, b"ID3\x02"),
+            (0, b"ID3\x03"),
+            (0, b"ID3\x04"),
+            (0, b"OggS\0"),
+            (0, b"fLaC\0"),
+            (4, b"ftypM4A"),
+        ],
+    ),
+    foreign(message!("a film"), None, &[(8, b"AVI LIST"), (4, b"ftyp"), (0, b"\x1A\x45\xDF\xA3")]),
+    foreign(
+        message!("a program"),
+        None,
+        &[(0, b"\x7fELF"), (0, b"\xCF\xFA\xED\xFE"), (0, b"\xCA\xFE\xBA\xBE"), (0, b"MZ\x90\0")],
+    ),
+    foreign(message!("a WebAssembly module"), None, &[(0, b"\0asm")]),
+    foreign(message!("a font"), None, &[(0, b"wOF2\0"), (0, b"OTTO\0")]),
+    foreign(message!("a Parquet table"), None, &[(0, b"PAR1\x15")]),
+    foreign(message!("an Arrow table"), None, &[(0, b"ARROW1\0\0")]),
+    foreign(message!("an HDF5 file"), None, &[(0, b"\x89HDF\r\n\x1a\n")]),
+    foreign(message!("a SQLite data base"), None, &[(0, b"SQLite format 3\0")]),
+    foreign(message!("UTF-32"), None, &[(0, b"\xFF\xFE\0\0"), (0, b"\0\0\xFE\xFF")]),
+];
+
+/// Archives of zip that are documents, by a name that stands in them.
+static DOCUMENTS: [(&[u8], Foreign); 3] = [
+    (b"word/document.xml", foreign(message!("a document of Word"), PANDOC, &[])),
+    (b"application/epub+zip", foreign(message!("a book (EPUB)"), PANDOC, &[])),
+    (
+        b"application/vnd.oasis.opendocument.",
+        foreign(message!("a document of OpenDocument"), PANDOC, &[]),
+    ),
+];
+
 impl Look {
-    /// What it is, in words.
+    /// The format in words.
     pub fn message(self) -> Message {
         match self {
             Look::Checkpoint => message!("a checkpoint of this program"),
             Look::Run => message!("the folder of a run"),
+            Look::Checkpoints(n) => message!("a folder with {} checkpoints", n),
             Look::Gguf => message!("a GGUF file"),
+            Look::GgufPart(n, of) => message!("part {} of {} of a GGUF file", n, of),
             Look::Safetensors => message!("a safetensors file"),
             Look::HuggingFace => message!("a folder of Hugging Face"),
             Look::Adapter => message!("a folder of PEFT, an adapter without its model"),
@@ -114,137 +180,35 @@ impl Look {
             Look::Python => message!("a program in Python"),
             Look::Json => message!("a JSON file"),
             Look::NumPy => message!("a NumPy array"),
-            Look::Checkpoints(n) => message!("a folder with {} checkpoints", n),
-            Look::GgufPart(n, of) => message!("part {} of {} of a GGUF file", n, of),
-            Look::Pickle => message!("a pickle of Python"),
             Look::Zip => message!("a zip archive"),
-            Look::SevenZip => message!("a 7-Zip archive"),
-            Look::Rar => message!("a RAR archive"),
-            Look::Tar => message!("a tar archive"),
-            Look::Xz => message!("compressed with xz"),
-            Look::Zstd => message!("compressed with zstd"),
-            Look::Lz4 => message!("compressed with lz4"),
-            Look::Bzip2 => message!("compressed with bzip2"),
-            Look::Pdf => message!("a PDF"),
-            Look::Rtf => message!("a document of RTF"),
-            Look::Office => message!("a file of an older Office"),
-            Look::Word => message!("a document of Word"),
-            Look::Epub => message!("a book (EPUB)"),
-            Look::OpenDocument => message!("a document of OpenDocument"),
-            Look::Picture => message!("a picture"),
-            Look::Sound => message!("sound"),
-            Look::Film => message!("a film"),
-            Look::Program => message!("a program"),
-            Look::WebAssembly => message!("a WebAssembly module"),
-            Look::Font => message!("a font"),
-            Look::Parquet => message!("a Parquet table"),
-            Look::Arrow => message!("an Arrow table"),
-            Look::Hdf5 => message!("an HDF5 file"),
-            Look::Sqlite => message!("a SQLite data base"),
-            Look::Utf32 => "UTF-32".into(),
+            Look::Foreign(format) => format.name.clone(),
         }
     }
-}
 
-impl Look {
-    /// What makes text of it.
+    /// The command that makes text of a file.
     pub fn converter(self) -> Option<&'static str> {
-        Some(match self {
-            Look::Pdf => "pdftotext -nopgbrk FILE - > text.txt",
-            Look::Rtf | Look::Word | Look::Epub | Look::OpenDocument => {
-                "pandoc -t plain FILE -o text.txt"
-            }
-            Look::WebPage => "pandoc -f html -t plain FILE -o text.txt",
-            Look::Office => "antiword -m UTF-8.txt FILE > text.txt",
-            _ => return None,
-        })
+        match self {
+            Look::WebPage => Some("pandoc -f html -t plain FILE -o text.txt"),
+            Look::Foreign(format) => format.converter,
+            _ => None,
+        }
     }
 
-    /// An archive by some of its bytes: the names of what is in it stand at its beginning, and all of
-    /// them at its end.
+    /// The kind of an archive of zip by some of its bytes: the names of what is in it stand at its
+    /// beginning, and all of them at its end.
     pub fn of_zip(some: &[u8]) -> Look {
         let has = |name: &[u8]| some.windows(name.len()).any(|window| window == name);
-        let known = [
-            (&b"word/document.xml"[..], Look::Word),
-            (b"application/epub+zip", Look::Epub),
-            (b"application/vnd.oasis.opendocument.", Look::OpenDocument),
-        ];
-        known.iter().find(|(name, _)| has(name)).map_or(Look::Zip, |(_, look)| *look)
+        let document = DOCUMENTS.iter().find(|(name, _)| has(name));
+        document.map_or(Look::Zip, |(_, format)| Look::Foreign(format))
     }
-}
 
-impl fmt::Display for Look {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)
-    }
-}
-
-/// Bytes from the beginning of a file that are inspected.
-const START: u64 = 512;
-
-/// Formats by bytes at a place. No text has them there.
-const KNOWN: [(usize, &[u8], Look); 52] = [
-    (0, b"\x89LLMC\r\n\x1a", Look::Checkpoint),
-    (0, b"\x93NUMPY", Look::NumPy),
-    (0, b"version https://git-lfs.github.com/spec/", Look::Pointer),
-    (0, b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", Look::PyTorch),
-    (0, b"\x80\x02}", Look::Pickle),
-    (0, b"\x80\x03}", Look::Pickle),
-    (0, b"\x80\x04\x95", Look::Pickle),
-    (0, b"\x80\x05\x95", Look::Pickle),
-    (0, b"PK\x03\x04", Look::Zip),
-    (0, b"PK\x05\x06", Look::Zip),
-    (0, b"7z\xBC\xAF\x27\x1C", Look::SevenZip),
-    (0, b"Rar!\x1A\x07", Look::Rar),
-    (257, b"ustar", Look::Tar),
-    (0, b"\xFD7zXZ\0", Look::Xz),
-    (0, b"\x28\xB5\x2F\xFD", Look::Zstd),
-    (0, b"\x04\x22\x4D\x18", Look::Lz4),
-    (0, b"BZh91AY&SY", Look::Bzip2),
-    (0, b"%PDF-", Look::Pdf),
-    (0, b"{\\rtf1", Look::Rtf),
-    (0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", Look::Office),
-    (0, b"\x89PNG\r\n\x1a\n", Look::Picture),
-    (0, b"\xFF\xD8\xFF", Look::Picture),
-    (0, b"GIF87a", Look::Picture),
-    (0, b"GIF89a", Look::Picture),
-    (8, b"WEBPVP8", Look::Picture),
-    (0, b"II*\0", Look::Picture),
-    (0, b"MM\0*", Look::Picture),
-    (8, b"WAVEfmt ", Look::Sound),
-    (0, b"ID3\x02", Look::Sound),
-    (0, b"ID3\x03", Look::Sound),
-    (0, b"ID3\x04", Look::Sound),
-    (0, b"OggS\0", Look::Sound),
-    (0, b"fLaC\0", Look::Sound),
-    (8, b"AVI LIST", Look::Film),
-    (4, b"ftypM4A", Look::Sound),
-    (4, b"ftyp", Look::Film),
-    (0, b"\x1A\x45\xDF\xA3", Look::Film),
-    (0, b"\x7fELF", Look::Program),
-    (0, b"\xCF\xFA\xED\xFE", Look::Program),
-    (0, b"\xCA\xFE\xBA\xBE", Look::Program),
-    (0, b"MZ\x90\0", Look::Program),
-    (0, b"\0asm", Look::WebAssembly),
-    (0, b"wOF2\0", Look::Font),
-    (0, b"OTTO\0", Look::Font),
-    (0, b"PAR1\x15", Look::Parquet),
-    (0, b"ARROW1\0\0", Look::Arrow),
-    (0, b"\x89HDF\r\n\x1a\n", Look::Hdf5),
-    (0, b"SQLite format 3\0", Look::Sqlite),
-    (0, b"\xFF\xFE\0\0", Look::Utf32),
-    (0, b"\0\0\xFE\xFF", Look::Utf32),
-    (0, b"\x0a\x0e\x0a\x05<unk>\x15", Look::SentencePiece),
-    (0, b"\x0a\x0e\x0a\x05<pad>\x15", Look::SentencePiece),
-];
-
-impl Look {
-    /// Of a file that begins so.
+    /// The format of a file that begins so.
     pub fn of_bytes(start: &[u8]) -> Option<Look> {
-        let has = |(place, bytes, _): &&(usize, &[u8], Look)| {
-            start.get(*place..).is_some_and(|from| from.starts_with(bytes))
-        };
-        match KNOWN.iter().find(has).map(|(.., look)| *look) {
+        let has =
+            |(place, bytes): &Mark| start.get(*place..).is_some_and(|from| from.starts_with(bytes));
+        let known = KNOWN.iter().find(|(mark, _)| has(mark)).map(|(_, look)| *look);
+        let foreign = || FOREIGN.iter().find(|format| format.marks.iter().any(has));
+        match known.or_else(|| foreign().map(Look::Foreign)) {
             Some(Look::Zip) if is_pytorch(start) => Some(Look::PyTorch),
             Some(Look::Zip) => Some(Look::of_zip(start)),
             Some(look) => Some(look),
@@ -255,7 +219,7 @@ impl Look {
         }
     }
 
-    /// Of what is at a path, as far as that is known.
+    /// The format of the file or folder at a path, as far as it is known.
     pub fn of(path: &Path) -> Option<Look> {
         if path.is_dir() {
             return of_folder(path);
@@ -269,6 +233,12 @@ impl Look {
             None if path.extension().is_some_and(|ext| ext == "json") => Some(Look::Json),
             look => look,
         }
+    }
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
     }
 }
 
@@ -338,12 +308,21 @@ mod tests {
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:", Look::Pointer),
             (&[b"PK\x03\x04".as_slice(), &[0; 26], b"ckpt/data.pkl"].concat(), Look::PyTorch),
             (&[b"PK\x03\x04".as_slice(), &[0; 26], b"word.xml"].concat(), Look::Zip),
-            (&[b"PK\x03\x04".as_slice(), &[0; 26], b"word/document.xml"].concat(), Look::Word),
-            (b"PK\x03\x04..mimetypeapplication/epub+zip", Look::Epub),
-            (b"PK\x03\x04..application/vnd.oasis.opendocument.text", Look::OpenDocument),
-            (b"\0\0\0\x1cftypisom", Look::Film),
         ] {
             assert_eq!(Look::of_bytes(bytes), Some(look), "{bytes:?}");
+        }
+        for (bytes, name) in [
+            (
+                &[b"PK\x03\x04".as_slice(), &[0; 26], b"word/document.xml"].concat()[..],
+                "a document of Word",
+            ),
+            (b"PK\x03\x04..mimetypeapplication/epub+zip", "a book (EPUB)"),
+            (b"PK\x03\x04..application/vnd.oasis.opendocument.text", "a document of OpenDocument"),
+            (b"\0\0\0\x1cftypisom", "a film"),
+            (b"\0\0\0\x1cftypM4A ", "sound"),
+            (b"\xFF\xFE\0\0a\0\0\0", "UTF-32"),
+        ] {
+            assert_eq!(Look::of_bytes(bytes).unwrap().to_string(), name, "{bytes:?}");
         }
         for text in
             ["", "GGUF is a format", "PK", "MZ", "{\"a\": 1}", "version 2", "<p>", "ID3 tags"]

@@ -24,33 +24,40 @@ pub(crate) const SEVERAL: &str = "multi-head";
 /// queries, a window.
 pub(crate) const MODERN: &str = "modern";
 
-/// Whether a description is one of [`MODERN`] attention, with nothing that core has no field for.
-pub(crate) fn is_modern(spec: &AttentionSpec) -> bool {
-    spec.name == MODERN && spec.other.is_empty()
-}
-
-/// What was read, all of it checked.
+/// A model that was read, all of it checked.
 #[derive(Debug)]
 pub struct Imported {
     /// Sizes and options.
     pub config: Config,
-    /// Its attention.
+    /// The attention, made.
     pub attention: Arc<dyn Attention>,
     /// Names and weights.
     pub parameters: Vec<(String, Tensor)>,
-    /// What its tokens mean.
+    /// Meaning of the tokens.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// How it would be trained on.
+    /// Settings with which training would go on.
     pub recipe: Recipe,
     /// Steps done.
     pub step: u64,
     /// Updates done and moments, where they came along.
     pub optimizer: Option<OptimizerState>,
-    /// What one should know about it.
+    /// Decisions that the reader should know of.
     pub notes: Vec<Note>,
 }
 
 impl Imported {
+    /// A model without steps and moments, to be trained on by [`fine_tuning`].
+    pub(crate) fn untrained(
+        config: Config,
+        attention: Arc<dyn Attention>,
+        parameters: Vec<(String, Tensor)>,
+        tokenizer: Arc<dyn Tokenizer>,
+        notes: Vec<Note>,
+    ) -> Imported {
+        let (recipe, step, optimizer) = (fine_tuning(&config), 0, None);
+        Imported { config, attention, parameters, tokenizer, recipe, step, optimizer, notes }
+    }
+
     /// The model, and what its tokens mean.
     ///
     /// # Errors
@@ -95,21 +102,21 @@ pub enum Note {
         /// `attention_dropout`.
         dropout: f64,
     },
-    /// It may read more positions than a model here.
+    /// The model may read more positions than one here.
     LongContext {
         /// `max_position_embeddings`.
         said: usize,
     },
     /// Several tokens end a text; one does here.
     FurtherEnds {
-        /// The one.
+        /// The token that is taken.
         end: TokenId,
     },
     /// The model's table has more rows than the vocabulary has tokens.
     FewerTokens {
-        /// In the vocabulary.
+        /// Tokens of the vocabulary.
         tokens: usize,
-        /// In the table.
+        /// Rows of the model's table.
         rows: usize,
     },
     /// There are no tokenizer files: tokens are numbers.
@@ -120,16 +127,16 @@ pub enum Note {
     HeadsUnknown,
     /// Weights were stored rounded: they are what was left of them.
     Rounded {
-        /// The type that most of them were stored as.
+        /// Type that most weights were stored as.
         kind: &'static str,
     },
-    /// It says how a conversation is written as a text, which has no place here.
+    /// The file has a chat template, which has no place here.
     ChatTemplate,
     /// Two files have a chat template, and not the same one.
     TwoTemplates,
-    /// It ends a text with a token that does not end one here.
+    /// The file ends a text with a token that does not end one here.
     OtherEnd {
-        /// Its number.
+        /// Number of that token.
         token: u32,
     },
 }
@@ -192,7 +199,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// How a model from elsewhere is trained on, when nothing is said: small steps of an even size,
+/// The way in which a model from elsewhere is trained on, when nothing is said: small steps of an even size,
 /// so that it does not forget, over windows that fit into memory. Nothing is planned yet.
 pub fn fine_tuning(config: &Config) -> Recipe {
     let hyperparameters = Hyperparameters {
@@ -211,7 +218,24 @@ pub(crate) fn several(n_heads: usize) -> AttentionSpec {
     AttentionSpec::new(if n_heads == 1 { SingleHead::NAME } else { SEVERAL }, n_heads)
 }
 
-/// The same, made.
+/// A description without the widths that follow from others.
+pub(crate) fn shortest(mut spec: AttentionSpec, d_model: usize) -> AttentionSpec {
+    let width = spec.head_dim(d_model);
+    if let Some(rotary) = &mut spec.rotary {
+        rotary.width = rotary.width.filter(|turned| *turned != width);
+    }
+    spec.head_dim = spec.head_dim.filter(|d| d.checked_mul(spec.n_heads) != Some(d_model));
+    spec
+}
+
+/// A model whose MLP has this width. The usual one is not written down, so that a model that says it is
+/// one that does not.
+pub(crate) fn with_inner(config: Config, inner: usize) -> Config {
+    let n_inner = if inner == config.inner() { 0 } else { inner };
+    Config { n_inner, ..config }
+}
+
+/// [`several`] as an attention.
 pub(crate) fn heads(n_heads: usize, from_spec: &FromSpec<'_>) -> Result<Arc<dyn Attention>> {
     attention(several(n_heads), from_spec)
 }

@@ -10,13 +10,36 @@ pub const LISTS: [&str; 5] = ["messages", "conversations", "conversation", "dial
 /// Different places of values that are told apart: more than files have by intention.
 const MOST_PLACES: usize = 500;
 
+/// An app whose chats can be exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum App {
+    /// WhatsApp, as a text.
+    WhatsApp,
+    /// Telegram Desktop: `result.json`.
+    Telegram,
+    /// Discord, by DiscordChatExporter: a channel.
+    Discord,
+    /// ChatGPT: `conversations.json`.
+    ChatGpt,
+}
+
+/// Places in JSON by which the export of an app is known.
+const EXPORTS: [(&str, App); 6] = [
+    ("mapping", App::ChatGpt),
+    ("messages[].author.name", App::Discord),
+    ("messages[].from_id", App::Telegram),
+    ("messages[].actor_id", App::Telegram),
+    ("messages[].date", App::Telegram),
+    ("chats.list[].messages", App::Telegram),
+];
+
 /// What a text in JSON holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Holds {
     /// Conversations.
     Chats,
-    /// What a chat program exports.
-    Export,
+    /// What an app exports.
+    Export(App),
     /// Other texts, and the filter of jq that gives the longest ones.
     Texts(String),
     /// Something else.
@@ -48,14 +71,9 @@ impl JsonLook {
         if any(&|at| self.is_chat(at)) {
             return Holds::Chats;
         }
-        let is_export = |at: &str| {
-            ["mapping", "messages[].author.name", "messages[].from_id", "messages[].actor_id"]
-                .into_iter()
-                .chain(["chats.list[].messages"])
-                .any(|key| self.has(&format!("{at}.{key}")))
-        };
-        if any(&is_export) {
-            return Holds::Export;
+        let is_there = |key: &str| any(&|at| self.has(&format!("{at}.{key}")));
+        if let Some((_, app)) = EXPORTS.iter().find(|(key, _)| is_there(key)) {
+            return Holds::Export(*app);
         }
         self.longest().map_or(Holds::Other, Holds::Texts)
     }
@@ -241,13 +259,22 @@ mod tests {
 
     #[test]
     fn exports_of_chat_programs_are_none() {
-        for text in [
-            r#"{"name": "A", "messages": [{"id": 1, "from": "A", "from_id": "user1", "text": "a"#,
-            r#"{"chats": {"list": [{"messages": [{"from": "A"}]}]}}"#,
-            r#"{"guild": {}, "messages": [{"content": "a", "author": {"name": "A", "roles": []}}]}"#,
-            r#"[{"title": "a", "mapping": {"x": {"message": {"author": {"role": "user"}}}}}]"#,
+        for (text, app) in [
+            (
+                r#"{"name": "A", "messages": [{"id": 1, "from": "A", "from_id": "user1", "text": "a"#,
+                App::Telegram,
+            ),
+            (r#"{"chats": {"list": [{"messages": [{"from": "A"}]}]}}"#, App::Telegram),
+            (
+                r#"{"guild": {}, "messages": [{"content": "a", "author": {"name": "A", "roles": []}}]}"#,
+                App::Discord,
+            ),
+            (
+                r#"[{"title": "a", "mapping": {"x": {"message": {"author": {"role": "user"}}}}}]"#,
+                App::ChatGpt,
+            ),
         ] {
-            assert_eq!(holds(text), Holds::Export, "{text}");
+            assert_eq!(holds(text), Holds::Export(app), "{text}");
         }
     }
 

@@ -11,16 +11,16 @@
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
 //! | [`first_look`] | what a file or folder is, for code that does not read it |
 //! | [`json_look`] | what a text in JSON holds, by its beginning |
-//! | [`data_file`] | what a data file is; text out of gzip and UTF-16 |
 //! | [`npz`] | NumPy's files of arrays, written |
 //! | [`nano_gpt`] | the characters of nanoGPT's token numbers |
-//! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
-//! | [`repeated`] | how much of one text stands in another |
-//! | [`texts`] | several files as one: where a text ends, what of them is unseen, their tokens |
+//! | [`texts`] | texts in memory or on the disk, several as one: where one ends, what is unseen, their tokens |
 //! | [`chat`] | conversations: lines of JSON, a model's own chat template, which tokens are answers |
-//! | [`data_files`] | files that are given to learn from: folders, gzip, UTF-16, token numbers, what is no text |
+//! | [`data_files`] | files that are given to learn from: found, known by their kind, unpacked, held |
+//! | `wanted` | which tensors a file must have |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
+//! | `holder` | what a kind of model of another program holds; everything else is refused by its key |
+//! | `mapping` | which of its tensors each of our parameters is, and their numbers both ways |
 //! | [`own_names`] | one safetensors file with this project's parameter names |
 //! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
 //! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's and Llama's names, config.json, tokenizer files |
@@ -57,10 +57,6 @@ mod alphabet;
 
 pub mod kept;
 
-#[cfg(feature = "bpe")]
-pub mod bpe;
-#[cfg(not(feature = "bpe"))]
-#[path = "no_bpe.rs"]
 pub mod bpe;
 
 pub mod tokenizers;
@@ -69,16 +65,9 @@ pub mod first_look;
 
 pub mod json_look;
 
-pub mod data_file;
-
 pub mod npz;
 
 pub mod nano_gpt;
-
-pub mod encode;
-pub mod text;
-
-pub mod repeated;
 
 pub mod texts;
 
@@ -86,9 +75,15 @@ pub mod chat;
 
 pub mod data_files;
 
+mod wanted;
+
 pub mod safetensors;
 
 pub mod imported;
+
+mod holder;
+
+mod mapping;
 
 pub mod own_names;
 

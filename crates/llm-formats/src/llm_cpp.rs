@@ -17,18 +17,18 @@
 mod numbers;
 
 use crate::error::{FormatError, Result, shown};
-use crate::files::{open, read_small};
+use crate::files::{json_object, read_file, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
 use llm_core::base::{Message, memory};
 use llm_core::model::{Footprint, SingleHead, parameter_shapes};
 use llm_core::optim::Hyperparameters;
 use llm_core::recipe::Recipe;
 use llm_core::{Config, message};
-use numbers::{CHUNK, Numbers};
+use numbers::Numbers;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const MAGIC: [u8; 8] = *b"BGPTCKPT";
@@ -57,12 +57,9 @@ struct MetaJson {
 /// [`FormatError::File`] naming the file that does not fit.
 pub fn import(prefix: &Path, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Imported> {
     let [json, bin] = [".json", ".bin"].map(|ending| beside(prefix, ending));
-    let text = read_small(&json, MAX_JSON).map_err(|e| e.at(&json))?;
-    let settings = MetaJson::parse(&text).map_err(|e| e.at(&json))?;
-    let (file, length) = open(&bin).map_err(|e| e.at(&bin))?;
-    settings
-        .import(BufReader::with_capacity(CHUNK, file), length, n_heads, from_spec)
-        .map_err(|e| e.at(&bin))
+    let settings = read_small(&json, MAX_JSON).and_then(|text| MetaJson::parse(&text));
+    let settings = settings.map_err(|e| e.at(&json))?;
+    read_file(&bin, |file, length| settings.import(file, length, n_heads, from_spec))
 }
 
 /// `PREFIX.json`, also where the prefix has a dot of its own.
@@ -74,12 +71,7 @@ fn beside(prefix: &Path, ending: &str) -> PathBuf {
 
 impl MetaJson {
     fn parse(text: &[u8]) -> Result<MetaJson> {
-        let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
-            FormatError::content(message!(
-                "no JSON object: {}",
-                Message::words(shown(&e.to_string()))
-            ))
-        })?;
+        let fields = json_object(text)?;
         let format: String = field(&fields, "format")?;
         if format != FORMAT {
             let found = shown(&format);
@@ -145,7 +137,7 @@ impl MetaJson {
         check(&config, attention.as_ref())?;
         let shapes = parameter_shapes(&config);
         let expected = file_length(&config, shapes.len(), self.has_optim_state);
-        let mut input = Numbers::new(input);
+        let mut input = Numbers(input);
         self.check_start(&mut input, length, shapes.len())?;
         if length != expected {
             let why = message!("the file is {} bytes, this model needs {}", length, expected);

@@ -1,4 +1,4 @@
-//! What nanoGPT leaves next to its token numbers: `meta.pkl`, the characters that they stand for.
+//! `meta.pkl`, which nanoGPT leaves next to its token numbers: the characters that they stand for.
 
 use crate::error::{FormatError, Result};
 use llm_core::message;
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 /// The file's name, next to `train.bin` and `val.bin`.
 pub const META: &str = "meta.pkl";
-/// More bytes than it can have: a table of all characters there are.
+/// Most bytes of the file: more than a table of all characters has.
 pub const MOST_META: u64 = 32 << 20;
 
-/// What `prepare.py` of nanoGPT's examples pickles. Every type is exact, and nothing else may be
+/// The table that `prepare.py` of nanoGPT's examples pickles. Every type is exact, and nothing else may be
 /// there: what a pickle refers to again and again could not grow in such a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,11 +9,11 @@ use std::io::{self, Write};
 use zip::CompressionMethod;
 use zip::write::{SimpleFileOptions, StreamWriter, ZipWriter};
 
-/// What an array may hold.
+/// A type of numbers that an array may hold.
 pub trait Number: Copy {
-    /// NumPy's word for it: little-endian, its kind, its bytes.
+    /// NumPy's word for the type: little-endian, its kind, its bytes.
     const KIND: &'static str;
-    /// Its bytes, the lowest first.
+    /// Appends the bytes of a number, the lowest first.
     fn put(self, out: &mut Vec<u8>);
 }
 
@@ -42,7 +42,7 @@ impl fmt::Debug for Npz<'_> {
 }
 
 impl<'a> Npz<'a> {
-    /// Into `out`, from front to back.
+    /// A file that goes into `out`, from front to back.
     pub fn to(out: &'a mut dyn Write) -> Npz<'a> {
         Npz(ZipWriter::new_stream(out))
     }
@@ -88,7 +88,7 @@ impl<'a> Npz<'a> {
 /// Bytes before an array's values, a multiple of 64: enough for every shape here.
 const HEADER: usize = 128;
 
-/// What stands before the values: version 1.0 of the format, a dictionary of Python's, blanks.
+/// The header before the values: version 1.0 of the format, a dictionary of Python's, blanks.
 fn header<N: Number>(shape: &[usize]) -> Vec<u8> {
     let shape: String = shape.iter().map(|n| format!("{n}, ")).collect();
     let kind = N::KIND;
@@ -99,21 +99,21 @@ fn header<N: Number>(shape: &[usize]) -> Vec<u8> {
     out
 }
 
-/// What a model said about N tokens, as such a file.
+/// Losses and scores of N tokens, as such a file.
 #[derive(Debug)]
 pub struct ScoredTokens {
     vocab: usize,
-    /// What came, N.
+    /// N tokens.
     tokens: Vec<TokenId>,
-    /// What stood before it, N.
+    /// The token before each, N.
     inputs: Vec<TokenId>,
-    /// Of the tokens in the text, N.
+    /// Places of the tokens in the text, N.
     positions: Vec<u64>,
-    /// Where each token's window begins, N.
+    /// Places where each token's window begins, N.
     windows: Vec<u64>,
-    /// N.
+    /// Nats for each token, N.
     losses: Vec<f32>,
-    /// N·V.
+    /// Scores, N·V.
     logits: Vec<f32>,
 }
 
@@ -136,7 +136,7 @@ impl ScoredTokens {
         })
     }
 
-    /// Adds those of a window.
+    /// Adds the tokens of a window.
     pub fn add(&mut self, window: Window, scored: &Scored<'_>) {
         self.tokens.extend(scored.targets);
         self.inputs.extend(scored.inputs);

@@ -7,9 +7,9 @@
 //! sizes taken from the shapes, when the number of heads is given.
 
 use crate::error::{FormatError, Result, shown};
-use crate::files::open;
+use crate::files::read_file;
 use crate::imported::{
-    FromSpec, Imported, Note, attention, check, fine_tuning, heads, nameless, parameter,
+    FromSpec, Imported, Note, attention, check, heads, nameless, parameter, with_inner,
 };
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
@@ -29,7 +29,7 @@ const KEY: &str = "tiny-gpt";
 /// Name of the tensor with the tokenizer's data.
 const TOKENIZER: &str = "tokenizer";
 
-/// What the weights do not say.
+/// Everything that the weights do not say.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
@@ -63,9 +63,7 @@ pub fn export(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> io::Re
 
 /// Whether the file was written by [`export`]. For a look before it is replaced.
 pub fn is_ours(path: &Path) -> bool {
-    let contents =
-        open(path).and_then(|(file, length)| Contents::open(io::BufReader::new(file), length));
-    contents.is_ok_and(|contents| contents.metadata.contains_key(KEY))
+    read_file(path, Contents::open).is_ok_and(|contents| contents.metadata.contains_key(KEY))
 }
 
 /// Reads a model from the file at `path`. `n_heads` is what is known about it, and needed where
@@ -74,11 +72,7 @@ pub fn is_ours(path: &Path) -> bool {
 /// # Errors
 /// [`FormatError::File`] on whatever does not fit.
 pub fn import(path: &Path, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Imported> {
-    let read = || {
-        let (file, length) = open(path)?;
-        read(io::BufReader::with_capacity(1 << 16, file), length, n_heads, from_spec)
-    };
-    read().map_err(|e| e.at(path))
+    read_file(path, |file, length| read(file, length, n_heads, from_spec))
 }
 
 /// [`import`] from a reader of `length` bytes.
@@ -126,16 +120,8 @@ pub fn read(
             Ok(())
         },
     )?;
-    Ok(Imported {
-        tokenizer: tokenizer(kind, blob, config.vocab_size)?,
-        recipe: fine_tuning(&config),
-        config,
-        attention,
-        parameters,
-        step: 0,
-        optimizer: None,
-        notes,
-    })
+    let tokenizer = tokenizer(kind, blob, config.vocab_size)?;
+    Ok(Imported::untrained(config, attention, parameters, tokenizer, notes))
 }
 
 type Described = (Config, Arc<dyn Attention>, Option<String>);
@@ -188,10 +174,7 @@ fn undescribed<R: Read>(
             layers.into_iter().take_while(|i| has(&format!("blocks.{i}.w_qkv"))).count(),
         )
     };
-    // The usual width is not written down, so that a model that says it is one that does not.
-    let n_inner = if inner == config.inner() { 0 } else { inner };
-    let config = Config { n_inner, ..config };
-    Ok((config, heads(n_heads, from_spec)?, None))
+    Ok((with_inner(config, inner), heads(n_heads, from_spec)?, None))
 }
 
 /// The tokenizer that a file names, or the one for a file that names none.

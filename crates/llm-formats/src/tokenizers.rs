@@ -10,20 +10,15 @@ use llm_core::tokenizer::{
 use llm_core::{TokenId, message};
 use std::sync::Arc;
 
-/// Makes a tokenizer from its blob; `None` when it is not of this kind.
-type FromSpec = fn(&TokenizerSpec) -> Option<llm_core::Result<Arc<dyn Tokenizer>>>;
-
-/// Kinds that llm-core does not have, asked before its own.
-const OURS: [FromSpec; 1] =
-    [|spec| (spec.kind == bpe::NAME).then(|| bpe::from_tokenizer_json(&spec.blob))];
-
 /// The tokenizer that a checkpoint names.
 ///
 /// # Errors
 /// [`llm_core::Error::Tokenizer`] for an unknown kind, or one that is damaged.
 pub fn from_spec(spec: &TokenizerSpec) -> llm_core::Result<Arc<dyn Tokenizer>> {
-    let ours = OURS.iter().find_map(|from_spec| from_spec(spec));
-    ours.unwrap_or_else(|| tokenizer::from_spec(&spec.kind, &spec.blob))
+    match &*spec.kind {
+        bpe::NAME => bpe::from_tokenizer_json(&spec.blob),
+        kind => tokenizer::from_spec(kind, &spec.blob),
+    }
 }
 
 /// The tokenizer for a model with `rows` tokens. A table may have more rows than

@@ -57,17 +57,18 @@ says! { GpuError {
     Memory { needed, what } =>
         message!("a step needs {} of the GPU's memory: {}", bytes(*needed), what),
     Differs { gpu, processor } =
-        "the first loss is {} on the GPU and {} on the processor: this driver cannot be used",
+        "the first loss is {} on the GPU and {} on the processor: a kernel or this driver computes \
+         something else",
     Device(said) = "the GPU: {}",
 } }
 
 fn no_adapter(asked: Option<&str>, there: &[String]) -> Message {
     let all = Message::list(there);
     match (asked, there) {
-        (Some(name), []) => message!("no GPU is called '{}'; there is none at all", name),
-        (Some(name), _) => message!("no GPU is called '{}'; there are: {}", name, all),
+        (Some(name), []) => message!("no GPU is called '{}'; no GPU was found", name),
+        (Some(name), _) => message!("no GPU is called '{}'; adapters: {}", name, all),
         (None, []) => message!("no GPU was found"),
-        (None, _) => message!("no GPU was found; there are: {}", all),
+        (None, _) => message!("no GPU was found; adapters: {}", all),
     }
 }
 

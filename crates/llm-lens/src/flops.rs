@@ -1,8 +1,8 @@
 //! What attention costs: why H heads multiply as often as one, and what they do more of. What
 //! learning from a token takes.
 
-use llm_core::Config;
 use llm_core::model::Footprint;
+use llm_core::{AttentionSpec, Config};
 use serde::Serialize;
 
 /// Work of one block's attention on one window, counted over the whole `[T, T]` square (our kernels
@@ -15,7 +15,7 @@ pub struct AttentionCost {
     pub head_dim: u64,
     /// Multiplications of Q·Kᵀ: H·(T²·D) = T²·C, whatever H is.
     pub score_macs: u64,
-    /// Multiplications of P·V: as many.
+    /// Multiplications of P·V: T²·C as well.
     pub value_macs: u64,
     /// Multiplications of the four projections: 4·T·C².
     pub projection_macs: u64,
@@ -24,10 +24,10 @@ pub struct AttentionCost {
 }
 
 impl AttentionCost {
-    /// Of a window of T tokens, width C and H heads, which divide C.
+    /// The cost in a window of T tokens, at width C and with H heads, which divide C.
     pub fn new(seq_len: usize, d_model: usize, n_heads: usize) -> AttentionCost {
+        let head_dim = AttentionSpec::new("", n_heads).head_dim(d_model) as u64;
         let [t, c, h] = [seq_len, d_model, n_heads.max(1)].map(|n| n as u64);
-        let head_dim = c / h;
         let of_one_head = t * t * head_dim;
         AttentionCost {
             n_heads: h,
@@ -57,7 +57,6 @@ pub fn training_flops(of: &Footprint<'_>, seq_len: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use llm_core::AttentionSpec;
     use llm_core::model::{Mlp, SingleHead};
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::flops::AttentionCost;
 use llm_core::model::{Footprint, ParamList, SingleHead, parameter_list};
-use llm_core::settings::MODEL;
-use llm_core::{Attention, Config};
+use llm_core::settings::{MODEL, Row};
+use llm_core::{Attention, AttentionSpec, Config, Result};
 use serde::Serialize;
 
 /// What there is to know about a model without running it.
@@ -11,11 +11,11 @@ use serde::Serialize;
 pub struct ModelReport {
     /// V, T, C, L.
     pub sizes: [usize; 4],
-    /// H.
+    /// H: heads of queries.
     pub n_heads: usize,
     /// D: channels of a head, C/H unless the attention says otherwise.
     pub head_dim: usize,
-    /// What it is beyond the baseline, by the names of the settings.
+    /// Settings of model and attention that are not the baseline's.
     pub beyond: Vec<Beyond>,
     /// Heads that are switched off.
     pub heads_off: usize,
@@ -23,11 +23,11 @@ pub struct ModelReport {
     pub tensors: Vec<TensorRow>,
     /// Numbers in all.
     pub parameters: u64,
-    /// The same without biases.
+    /// Numbers in all, biases left out.
     pub without_biases: u64,
     /// Weights of one block's attention: 4·C² for one head and for several.
     pub attention_weights: u64,
-    /// Its biases: 4·C.
+    /// Biases of one block's attention: 4·C.
     pub attention_biases: u64,
     /// Bytes of a training run.
     pub memory: Memory,
@@ -38,11 +38,12 @@ pub struct ModelReport {
     pub attention: Vec<AttentionCost>,
 }
 
-/// A setting of a model that is not the baseline's.
+/// A setting that is not the baseline's.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beyond {
-    /// `norm`, `mlp`, `mlp_bias`, `positions`, `ngrams` or `ngram_rows`.
-    pub setting: &'static str,
+    /// `norm`, `mlp`, `mlp_bias`, `positions`, `ngrams` or `ngram_rows`; `attention.` and a key of
+    /// [`AttentionSpec::settings`].
+    pub setting: String,
     /// Its value.
     pub value: String,
 }
@@ -50,22 +51,22 @@ pub struct Beyond {
 /// A tensor.
 #[derive(Clone, Debug, Serialize)]
 pub struct TensorRow {
-    /// As in checkpoints.
+    /// The name in checkpoints.
     pub name: String,
-    /// Its axes.
+    /// Lengths of the axes.
     pub shape: Vec<usize>,
     /// Numbers in it.
     pub count: u64,
-    /// Of all parameters, 0..=1.
+    /// Share of all parameters, 0..=1.
     pub share: f64,
 }
 
 /// Bytes that training takes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Memory {
-    /// Four for each parameter.
+    /// Weights: four for each parameter.
     pub weights: u64,
-    /// As many, and as many again for each group of micro-batches that waits for its sum.
+    /// Gradients: as much as the weights, and as much again for each group of micro-batches that waits for its sum.
     pub gradients: u64,
     /// What the optimizer keeps: two numbers for each parameter with AdamW.
     pub moments: u64,
@@ -74,7 +75,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Together.
+    /// All four together.
     pub fn total(&self) -> u64 {
         let parts = [self.weights, self.gradients, self.moments, self.activations];
         parts.into_iter().fold(0, u64::saturating_add)
@@ -82,16 +83,23 @@ impl Memory {
 }
 
 impl ModelReport {
-    /// Of a model and its optimizer, in training with `[B, T]` batches. `compared` is the number of
-    /// heads that one head is held against.
+    /// The report of a model and its optimizer, in training with `[B, T]` batches. `compared` is the
+    /// number of heads that one head is held against.
+    ///
+    /// # Errors
+    /// As [`AttentionSpec::settings`].
     pub fn new(
         footprint: Footprint<'_>,
-        n_heads: usize,
-        heads_off: usize,
+        spec: &AttentionSpec,
         batch: [usize; 2],
         compared: usize,
-    ) -> ModelReport {
+    ) -> Result<ModelReport> {
         let Footprint { config, attention: ref own, slots, .. } = footprint;
+        let mut beyond = beyond(config);
+        beyond.extend(spec.settings()?.iter().map(|(key, value)| Beyond {
+            setting: format!("attention.{key}"),
+            value: value.to_string(),
+        }));
         let parameters = footprint.parameter_count();
         let row = |name: &str, shape: &[usize]| {
             let count = shape.iter().map(|&n| n as u64).product();
@@ -110,17 +118,18 @@ impl ModelReport {
         let moments = weights * slots as u64;
         let all = footprint.training(batch[0], batch[1]);
         let cost = |heads| AttentionCost::new(batch[1], config.d_model, heads);
-        let counts = match is_standard(config, own) {
+        let is_counted = is_standard(config, own) && spec.only(COUNTED).is_ok();
+        let counts = match is_counted {
             true if compared > 1 => vec![1, compared],
             true => vec![1],
             false => Vec::new(),
         };
-        ModelReport {
+        Ok(ModelReport {
             sizes: [config.vocab_size, config.seq_len, config.d_model, config.n_layers],
-            n_heads,
-            head_dim: footprint.kept.heads / n_heads.max(1),
-            beyond: beyond(config),
-            heads_off,
+            n_heads: spec.n_heads,
+            head_dim: spec.head_dim(config.d_model),
+            beyond,
+            heads_off: spec.head_mask.iter().filter(|on| !**on).count(),
             without_biases: parameters - biases(&tensors),
             parameters,
             attention_weights: of_attention.iter().map(|t| t.count).sum::<u64>() - attention_biases,
@@ -134,16 +143,30 @@ impl ModelReport {
             batch,
             attention: counts.into_iter().map(cost).collect(),
             tensors,
-        }
+        })
     }
 }
+
+/// Settings that leave the count over the whole `[T, T]` square what it is.
+const COUNTED: &[&str] = &[
+    "rotary.theta",
+    "rotary.width",
+    "rotary.scaling.factor",
+    "rotary.scaling.low",
+    "rotary.scaling.high",
+    "rotary.scaling.original",
+    "window",
+    "soft_cap",
+    "head_mask",
+];
 
 fn beyond(config: &Config) -> Vec<Beyond> {
     let baseline = Config::new(0, 0, 0, 0);
     let settings = ["norm", "mlp", "mlp_bias", "positions", "ngrams", "ngram_rows"];
     let rows = MODEL.iter().filter(|row| settings.contains(&row.field));
     let changed = rows.filter(|row| (row.get)(config) != (row.get)(&baseline));
-    changed.map(|row| Beyond { setting: row.field, value: (row.get)(config).to_string() }).collect()
+    let value = |row: &Row<Config>| (row.get)(config).to_string();
+    changed.map(|row| Beyond { setting: row.field.into(), value: value(row) }).collect()
 }
 
 /// Whether these are the tensors of single-head and multi-head attention. How they start does not
@@ -172,11 +195,15 @@ impl TensorRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use llm_core::AttentionSpec;
     use llm_core::model::{Mlp, Param};
+    use llm_core::settings::Value;
 
     fn plain(config: &Config) -> Footprint<'_> {
         Footprint::new(config, &SingleHead)
+    }
+
+    fn report(footprint: Footprint<'_>, name: &str) -> ModelReport {
+        ModelReport::new(footprint, &AttentionSpec::new(name, 4), [2, 64], 4).unwrap()
     }
 
     #[test]
@@ -184,7 +211,7 @@ mod tests {
         let config = Config::new(256, 64, 48, 3);
         let of = |slots, micro_batches| {
             let footprint = Footprint { slots, micro_batches, ..plain(&config) };
-            ModelReport::new(footprint, 4, 0, [2, 64], 4).memory
+            report(footprint, "multi-head").memory
         };
         let (two, one, more) = (of(2, 1), of(1, 1), of(2, 5));
         assert_eq!((one.moments, 2 * one.moments), (one.weights, two.moments));
@@ -195,7 +222,7 @@ mod tests {
     #[test]
     fn parts_add_up() {
         for config in [Config::new(256, 64, 48, 3), Config::gpt2(50_257, 1024, 768, 12)] {
-            let report = ModelReport::new(plain(&config), 12, 0, [2, 64], 12);
+            let report = report(plain(&config), "multi-head");
             let count: u64 = report.tensors.iter().map(|t| t.count).sum();
             assert_eq!(count, plain(&config).parameter_count());
             let share: f64 = report.tensors.iter().map(|t| t.share).sum();
@@ -209,7 +236,7 @@ mod tests {
         let config = Config::new(256, 64, 48, 3);
         let own = vec![("w_v".into(), Param::weight([48, 12])), ("b_v".into(), Param::bias(12))];
         let footprint = Footprint { attention: own, ..plain(&config) };
-        let report = ModelReport::new(footprint, 4, 0, [2, 64], 4);
+        let report = report(footprint, "own");
         assert_eq!((report.attention_weights, report.attention_biases), (576, 12));
         let standard = 4 * 48 * 48 + 4 * 48;
         assert_eq!(report.parameters, plain(&config).parameter_count() - 3 * (standard - 588));
@@ -224,19 +251,31 @@ mod tests {
         let gated = Config { mlp: Mlp::SwiGlu, mlp_bias: false, ..baseline.clone() };
         let said = |config: &Config| {
             let narrow = AttentionSpec { head_dim: Some(6), ..AttentionSpec::new("narrow", 4) };
-            let footprint = Footprint { kept: narrow.kept(48), ..plain(config) };
-            let report = ModelReport::new(footprint, 4, 0, [2, 64], 4);
+            let report = ModelReport::new(plain(config), &narrow, [2, 64], 4).unwrap();
             assert_eq!(report.head_dim, 6);
             report.beyond.iter().map(|b| format!("{} {}", b.setting, b.value)).collect::<Vec<_>>()
         };
-        assert!(said(&baseline).is_empty());
-        assert_eq!(said(&gated), ["mlp swiglu", "mlp_bias false"]);
+        assert_eq!(said(&baseline), ["attention.head_dim 6"]);
+        assert_eq!(said(&gated), ["mlp swiglu", "mlp_bias false", "attention.head_dim 6"]);
+    }
+
+    /// A setting that only the attention knows is said as well; what such an attention costs is not shown.
+    #[test]
+    fn every_setting_of_an_attention_is_said() {
+        let config = Config::new(256, 64, 48, 3);
+        let mut spec = AttentionSpec { window: Some(9), ..AttentionSpec::new("own", 4) };
+        let of = |spec: &AttentionSpec| ModelReport::new(plain(&config), spec, [2, 64], 4).unwrap();
+        assert_eq!(of(&spec).attention.len(), 2);
+        spec.other.insert("sinks", Value::Whole(4)).unwrap();
+        let settings: Vec<_> = of(&spec).beyond.into_iter().map(|more| more.setting).collect();
+        assert_eq!(settings, ["attention.sinks", "attention.window"]);
+        assert!(of(&spec).attention.is_empty());
     }
 
     #[test]
     fn attention_of_a_block_is_four_squares() {
         let config = Config::gpt2(50_257, 1024, 768, 12);
-        let report = ModelReport::new(plain(&config), 12, 0, [1, 1024], 12);
+        let report = report(plain(&config), "multi-head");
         let of_block = |biases: bool| -> u64 {
             let own = ["w_qkv", "w_proj", "b_qkv", "b_proj"].map(|n| format!("blocks.3.{n}"));
             let is_one = |t: &&TensorRow| own.contains(&t.name) && t.is_bias() == biases;

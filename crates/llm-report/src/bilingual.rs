@@ -13,11 +13,23 @@ pub struct Bilingual {
     pub zh: String,
 }
 
-/// Numbers and names are the same in both.
-impl<T: Into<String>> From<T> for Bilingual {
-    fn from(text: T) -> Bilingual {
-        let text = text.into();
+/// Numbers and names are the same in both languages.
+impl From<String> for Bilingual {
+    fn from(text: String) -> Bilingual {
         Bilingual { en: text.clone(), zh: text }
+    }
+}
+
+impl From<&str> for Bilingual {
+    fn from(text: &str) -> Bilingual {
+        text.to_string().into()
+    }
+}
+
+/// A message, options by their names.
+impl From<Message> for Bilingual {
+    fn from(message: Message) -> Bilingual {
+        Bilingual::new(message.to_string(), message.said(chinese()))
     }
 }
 
@@ -25,11 +37,6 @@ impl Bilingual {
     /// Both texts.
     pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Bilingual {
         Bilingual { en: en.into(), zh: zh.into() }
-    }
-
-    /// A message, options by their names.
-    pub fn of(message: &Message) -> Bilingual {
-        Bilingual::new(message.to_string(), message.said(chinese()))
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::bilingual::Bilingual;
 use crate::label::label;
-use crate::labels::{role_label, switched_off};
+use crate::labels::role_label;
 use crate::runs::SeveralRuns;
 use llm_core::base::Message;
+use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_lens::{Column, MeasuredHead, PruneReport, Scored};
 use llm_run::data::Report;
@@ -54,8 +55,8 @@ pub struct Fact {
 
 impl Fact {
     /// A label and its value.
-    pub fn new(label: Bilingual, value: impl Into<Bilingual>) -> Fact {
-        Fact { label, value: value.into() }
+    pub fn new(label: impl Into<Bilingual>, value: impl Into<Bilingual>) -> Fact {
+        Fact { label: label.into(), value: value.into() }
     }
 }
 
@@ -178,8 +179,8 @@ impl From<&MeasuredHead> for HeadRow {
     fn from(measured: &MeasuredHead) -> HeadRow {
         let MeasuredHead { layer, head, scores, role, is_off } = measured;
         let (role, evidence) = match (role, is_off) {
-            (_, true) => (switched_off(), None),
-            (Some(role), false) => (role_label(*role), Some(role.name())),
+            (_, true) => (message!("switched off").into(), None),
+            (Some(role), false) => (role_label(*role).into(), Some(role.name())),
             (None, false) => (Bilingual::default(), None),
         };
         HeadRow { layer: *layer, head: *head, scores: named(scores), role, evidence }
@@ -293,7 +294,7 @@ impl Compared {
 }
 
 fn in_both<S: Serializer>(message: &Message, to: S) -> Result<S::Ok, S::Error> {
-    Bilingual::of(message).serialize(to)
+    Bilingual::from(message.clone()).serialize(to)
 }
 
 fn by_name<S: Serializer>(facts: &[(FactKind, Vec<f64>)], to: S) -> Result<S::Ok, S::Error> {

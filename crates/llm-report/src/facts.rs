@@ -1,12 +1,11 @@
 //! Lines about settings that a run and a comparison share.
 
-use crate::bilingual::Bilingual;
 use crate::data::Fact;
-use crate::labels as label;
-use llm_core::Config;
+use crate::labels::course_label;
 use llm_core::base::{Message, thousands};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
+use llm_core::{Config, message};
 use llm_run::settings;
 use std::sync::Arc;
 
@@ -41,34 +40,29 @@ pub(crate) fn settings(of: &Shared) -> Vec<Fact> {
     let Shared { parameters, recipe, seeds, threads, .. } = of;
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
-    let learning = |course: String| {
-        label::learning(
-            format!("B {}{accum} × T {}", recipe.batch_size, recipe.seq_len),
-            format!("{} ({course})", schedule.lr),
-            schedule.warmup_steps,
-            recipe.clip,
-            update.weight_decay,
-            format!("{} / {}", update.beta1, update.beta2),
-            config.dropout,
-        )
-    };
-    let course = label::course_label(schedule.kind);
-    let learning = Bilingual::new(learning(course.en).en, learning(course.zh).zh);
+    let learning = message!(
+        "{} · lr {} ({}) · warm-up {} · clip {} · weight decay {} · β {} · dropout {}",
+        format!("B {}{accum} × T {}", recipe.batch_size, recipe.seq_len),
+        schedule.lr.to_string(),
+        course_label(schedule.kind),
+        schedule.warmup_steps.to_string(),
+        recipe.clip.to_string(),
+        update.weight_decay.to_string(),
+        format!("{} / {}", update.beta1, update.beta2),
+        config.dropout.to_string()
+    );
     let further = settings::settings().filter_map(|flag| {
         let (name, value) = (flag.report?(), flag.value(config, recipe)?);
-        Some((Bilingual::of(&name), value))
+        Some(message!("{} {}", name, value))
     });
-    let joined = |all: Bilingual, (name, value): (Bilingual, _)| {
-        let one = |all: String, name: String| format!("{all} · {name} {value}");
-        Bilingual::new(one(all.en, name.en), one(all.zh, name.zh))
-    };
+    let all = Message::joined("{} · {}", [learning].into_iter().chain(further)).unwrap_or_default();
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
-        Fact::new(label::program(), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
-        Fact::new(label::data(), Bilingual::of(data)),
-        Fact::new(label::tokenizer(), format!("{}, V {vocab_size}", tokenizer.name())),
+        Fact::new(message!("Program"), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
+        Fact::new(message!("Data"), data.clone()),
+        Fact::new(message!("Tokenizer"), format!("{}, V {vocab_size}", tokenizer.name())),
         Fact::new(
-            label::model(),
+            message!("Model"),
             format!(
                 "L {} · C {} · H {} · D {} · T {}",
                 config.n_layers,
@@ -78,10 +72,10 @@ pub(crate) fn settings(of: &Shared) -> Vec<Fact> {
                 config.seq_len
             ),
         ),
-        Fact::new(label::parameters(), thousands(*parameters)),
-        Fact::new(label::recipe(), further.fold(learning, joined)),
-        Fact::new(label::seed(), from_to(seeds)),
-        Fact::new(label::threads(), threads.to_string()),
+        Fact::new(message!("Parameters"), thousands(*parameters)),
+        Fact::new(message!("Recipe"), all),
+        Fact::new(message!("Seed"), from_to(seeds)),
+        Fact::new(message!("Threads"), threads.to_string()),
     ]
 }
 
@@ -106,7 +100,6 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use llm_core::message;
     use llm_core::tokenizer::ByteTokenizer;
 
     #[test]

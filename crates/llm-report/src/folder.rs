@@ -2,11 +2,11 @@
 
 use crate::bilingual::Bilingual;
 use crate::data::{Curves, Fact, Page};
-use crate::labels as label;
+use crate::labels::state_label;
 use crate::left::RunFolder;
 use crate::run::{About, page};
-use llm_core::base::escape;
-use llm_core::base::thousands;
+use llm_core::base::{escape, thousands};
+use llm_core::message;
 use llm_formats::tokenizers::unit;
 use llm_run::data::Report;
 use llm_run::folder::to_load;
@@ -72,8 +72,14 @@ pub fn folder_page(
 /// Why there are fewer steps than planned, if so.
 fn early(run: &RunFolder) -> Option<Bilingual> {
     let (step, steps) = (run.info.step, run.info.steps);
-    let Bilingual { en, zh } = label::state_label(run.state());
-    (step < steps).then(|| label::ended_early(thousands(step), thousands(steps), en, zh))
+    let state = state_label(run.state());
+    let said = message!(
+        "{} of {} steps are done: the run is {}.",
+        thousands(step),
+        thousands(steps),
+        state
+    );
+    (step < steps).then(|| said.into())
 }
 
 /// What is known without a model.
@@ -84,11 +90,14 @@ fn facts(run: &RunFolder) -> Vec<Fact> {
         info.n_layers, info.d_model, info.n_heads, info.seq_len
     );
     vec![
-        Fact::new(label::program(), format!("{} {}", info.program, info.version)),
-        Fact::new(label::data(), &*info.data),
-        Fact::new(label::tokenizer(), info.tokenizer.clone()),
-        Fact::new(label::model(), sizes),
-        Fact::new(label::parameters(), thousands(info.parameters)),
-        Fact::new(label::steps(), format!("{} / {}", thousands(info.step), thousands(info.steps))),
+        Fact::new(message!("Program"), format!("{} {}", info.program, info.version)),
+        Fact::new(message!("Data"), info.data.clone()),
+        Fact::new(message!("Tokenizer"), info.tokenizer.clone()),
+        Fact::new(message!("Model"), sizes),
+        Fact::new(message!("Parameters"), thousands(info.parameters)),
+        Fact::new(
+            message!("Steps"),
+            format!("{} / {}", thousands(info.step), thousands(info.steps)),
+        ),
     ]
 }

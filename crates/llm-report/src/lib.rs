@@ -9,7 +9,7 @@
 //! ```
 //! use llm_report::{Fact, Page, html};
 //!
-//! let facts = vec![Fact::new("Model".into(), "L 1 · C 32")];
+//! let facts = vec![Fact::new("Model", "L 1 · C 32")];
 //! let page = Page { title: "a model".into(), facts, ..Page::default() };
 //! assert!(html(&page)?.ends_with("</html>\n"));
 //! # Ok::<(), serde_json::Error>(())

@@ -1,6 +1,5 @@
 //! A front end for programs that have something else to do than to make pages.
 
-use crate::bilingual::Bilingual;
 use crate::losses::loss_picture;
 use crate::run::{About, page};
 use crate::text::html;
@@ -36,7 +35,7 @@ impl<T: FnMut(&Event<'_>) + Send> Face for Reporter<T> {
     }
 
     fn page(&mut self, of: &PageOf<'_>) -> Option<String> {
-        let early = of.ending.early.map(|why| Bilingual::of(&llm_messages::early(why)));
+        let early = of.ending.early.map(|why| llm_messages::early(why).into());
         html(&page(self.about.as_ref()?, of, early)).ok()
     }
 

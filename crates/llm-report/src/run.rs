@@ -6,9 +6,8 @@ mod unseen;
 use crate::bilingual::Bilingual;
 use crate::data::{Curves, Fact, HeadRow, Page, named};
 use crate::facts::{Shared, percent, settings};
-use crate::labels as label;
-use llm_core::base::escape;
-use llm_core::base::{Message, thousands};
+use crate::labels::fact_label;
+use llm_core::base::{Message, escape, thousands};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId, message};
 use llm_formats::tokenizers::unit;
@@ -99,9 +98,13 @@ pub fn page(about: &About, of: &PageOf<'_>, early: Option<Bilingual>) -> Page {
         .map(|found| (found.rows.iter().map(HeadRow::from).collect(), named(&found.uniform)))
         .unwrap_or_default();
     if about.measured.too_large {
-        notes.push(label::heads_too_large());
+        let why = message!(
+            "What its heads do is not measured here, the model is too large for that; inspect heads \
+             does it."
+        );
+        notes.push(why.into());
     }
-    let attention = attention.map_err(|why| notes.push(why)).ok();
+    let attention = attention.map_err(|why| notes.push(why.into())).ok();
     Page {
         title: escape::path(of.folder),
         made_by: format!("{} {}", about.program, env!("CARGO_PKG_VERSION")),
@@ -137,27 +140,33 @@ fn facts(about: &About, of: &PageOf<'_>, curves: &Curves) -> Vec<Fact> {
         threads: about.threads,
     });
     let (step, all) = (thousands(run.step), thousands(recipe.total_steps));
-    facts.push(Fact::new(label::steps(), format!("{step} / {all}")));
-    facts.push(Fact::new(label::tokens(), thousands(*tokens)));
-    facts.push(Fact::new(label::seconds(), format!("{:.1} s", ending.seconds)));
+    facts.push(Fact::new(message!("Steps"), format!("{step} / {all}")));
+    facts.push(Fact::new(message!("Tokens"), thousands(*tokens)));
+    facts.push(Fact::new(message!("Time of this command"), format!("{:.1} s", ending.seconds)));
     if let Some((_, loss)) = curves.smooth.last() {
-        facts.push(Fact::new(label::training_loss(), format!("{loss:.4}")));
+        facts.push(Fact::new(message!("Training loss, smoothed"), format!("{loss:.4}")));
     }
     if let Some(report) = ending.report {
         let of = &report.evaluation;
         let is_all = about.unseen.is_some_and(|unseen| unseen.all == of.tokens);
         let (loss, tokens) = (format!("{:.4}", of.loss), thousands(of.tokens));
-        let on = if is_all { label::on_all } else { label::on_some };
-        facts.push(Fact::new(label::validation_loss(), on(loss, unit(tokenizer), tokens)));
+        let unit = unit(tokenizer);
+        let on = match is_all {
+            true => {
+                message!("{} nats / {}, on all {} tokens of the unseen text", loss, unit, tokens)
+            }
+            false => message!("{} nats / {}, on {} tokens of the unseen text", loss, unit, tokens),
+        };
+        facts.push(Fact::new(message!("Validation loss at the end"), on));
         let bits = report.bits_per_byte();
-        facts.extend(bits.map(|bits| Fact::new(label::bits_per_byte(), format!("{bits:.3}"))));
-        facts.push(Fact::new(label::top_1(), percent(of.accuracy)));
+        facts.extend(bits.map(|bits| Fact::new(message!("Bits per byte"), format!("{bits:.3}"))));
+        facts.push(Fact::new(message!("Top-1"), percent(of.accuracy)));
         let known = report.facts.as_ref().filter(|known| !known.kinds.is_empty());
         known.into_iter().for_each(|known| facts.extend(facts_right(about, known)));
     }
     if !ending.checkpoints.is_empty() {
         let paths: Vec<_> = ending.checkpoints.iter().map(|path| escape::path(path)).collect();
-        facts.push(Fact::new(label::checkpoints(), paths.join("\n")));
+        facts.push(Fact::new(message!("Checkpoints"), paths.join("\n")));
     }
     facts
 }
@@ -166,17 +175,17 @@ fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
     let by_kind = known
         .kinds
         .iter()
-        .map(|(kind, of)| message!("{}\u{a0}{}", label::fact_label(*kind), percent(of.share())));
+        .map(|(kind, of)| message!("{}\u{a0}{}", fact_label(*kind), percent(of.share())));
     let by_kind = Message::joined("{} · {}", by_kind).unwrap_or_default();
     let mut facts = vec![
-        Fact::new(label::facts_right(), percent(known.total().share())),
-        Fact::new(label::one_place(), percent(known.with_places(1).share())),
-        Fact::new(label::two_places(), percent(known.with_places(2).share())),
-        Fact::new(label::by_kind(), Bilingual::of(&by_kind)),
+        Fact::new(message!("Facts right on unseen stories"), percent(known.total().share())),
+        Fact::new(message!("… that depend on one place"), percent(known.with_places(1).share())),
+        Fact::new(message!("… that depend on two places"), percent(known.with_places(2).share())),
+        Fact::new(message!("… by kind"), by_kind),
     ];
     if let Some([frequent, last]) = about.without_reading {
         facts.push(Fact::new(
-            label::without_reading(),
+            message!("… without reading: most frequent / last mentioned word"),
             format!("{} / {}", percent(frequent), percent(last)),
         ));
     }

@@ -9,26 +9,8 @@ use llm_core::base::escape::one_line;
 use llm_run::Result;
 
 /// Settings that do not affect what is trained on, or how.
-const ELSEWHERE: [&str; 18] = [
-    "out",
-    "save",
-    "load",
-    "threads",
-    "quiet",
-    "message_format",
-    "no_save",
-    "save_every",
-    "save_opt",
-    "keep",
-    "log_every",
-    "sample_every",
-    "eval_every",
-    "prompt",
-    "prompt_file",
-    "gen",
-    "temp",
-    "num_samples",
-];
+const ELSEWHERE: &str = "out save load threads quiet message_format no_save save_every save_opt keep \
+    log_every sample_every eval_every prompt prompt_file gen temp num_samples";
 
 impl SeveralRuns {
     /// What their folders say.
@@ -89,7 +71,7 @@ fn row(run: &RunFolder) -> Result<OneRun> {
         best: info.best.map(|best| best.val_loss),
         steps: info.step,
         seconds: (info.seconds > 0.0).then_some(info.seconds),
-        state: state_label(run.state()),
+        state: state_label(run.state()).into(),
     })
 }
 
@@ -98,7 +80,7 @@ fn row(run: &RunFolder) -> Result<OneRun> {
 fn differing(runs: &[RunFolder]) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     for (key, _) in runs.iter().flat_map(|run| &run.settings) {
-        if !keys.contains(key) && !ELSEWHERE.contains(&key.as_str()) {
+        if !keys.contains(key) && ELSEWHERE.split_whitespace().all(|other| other != key) {
             keys.push(key.clone());
         }
     }

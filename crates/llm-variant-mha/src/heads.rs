@@ -3,7 +3,7 @@
 use llm_core::base::Message;
 use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{
-    Accumulate, Head, HeadGradients, HeadOutput, backward, each_head, forward, head_view,
+    Accumulate, Head, HeadGradients, HeadOutput, Scoring, backward, each_head, forward, head_view,
     head_views, head_views_mut, qkv_views_mut, row_views_mut,
 };
 use llm_core::kernels::dropout::Dropout;
@@ -89,7 +89,7 @@ pub fn causal_attention_heads(
         return Err(Error::shape(OP, format!("a mask of {h} heads"), &[keep.len()]));
     }
     let keep: Arc<[bool]> = if keep.is_empty() { vec![true; h].into() } else { keep.into() };
-    let scale = 1.0 / (d as f32).sqrt();
+    let scoring = Scoring::new(d);
     let work = b * h * t * t;
 
     let (mut y, mut lse) = (Buffer::stale(b * t * c), Buffer::stale(b * h * t));
@@ -101,12 +101,12 @@ pub fn causal_attention_heads(
         }
         let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
         let qkv = qkv_of(&parts, sequence, head, h);
-        forward(Head { masks, ..Head::new(qkv, scale) }, y, lse);
+        forward(Head { masks, ..Head::new(qkv, scoring) }, y, lse);
     });
 
     let y = Arc::new(y);
     let (parent, kept_y, qkv_value, used) = (qkv.parent(), y.clone(), qkv.detach(), keep.clone());
-    let facts = || listing::attention([h, h, d, usize::MAX], scale, &used, dropout);
+    let facts = || listing::attention([h, h, d], scoring, &used, dropout);
     let op = Op::new("attention", [qkv]).says(&facts);
     Ok(Tensor::from_op_sharing(op, &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
@@ -119,7 +119,7 @@ pub fn causal_attention_heads(
             let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
             let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
             let output = HeadOutput { y, lse: &lse[(sequence * h + head) * t..][..t], dy };
-            let head = Head { masks, ..Head::new(qkv_of(&parts, sequence, head, h), scale) };
+            let head = Head { masks, ..Head::new(qkv_of(&parts, sequence, head, h), scoring) };
             let [dq, dk, dv] = grads;
             backward(head, output, HeadGradients { dq, dk, dv }, Accumulate::First);
         });

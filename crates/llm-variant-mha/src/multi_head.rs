@@ -99,7 +99,7 @@ impl MultiHead {
     fn attend(&self, position: Position<'_>, kept: &[bool]) {
         let Position { q, keys, values, scores, y } = position;
         let (d, n) = (q.len() / self.spec.n_heads, keys.nrows());
-        let scale = 1.0 / (d as f32).sqrt();
+        let scoring = kernel::Scoring::new(d);
         rows_with(y, d, scores, n, CACHED.div_ceil(n), |first, y, scores| {
             let heads = y.chunks_exact_mut(d).zip(scores.chunks_exact_mut(n)).enumerate();
             for (h, (y, scores)) in heads.map(|(i, head)| (first + i, head)) {
@@ -109,7 +109,7 @@ impl MultiHead {
                 }
                 let columns = h * d..(h + 1) * d;
                 let [keys, values] = [keys, values].map(|all| of_columns(all, columns.clone()));
-                kernel::attend_one(&q[columns], keys, values, scale, scores, y);
+                kernel::attend_one(&q[columns], keys, values, scoring, scores, y);
             }
         });
     }

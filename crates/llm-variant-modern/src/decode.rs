@@ -1,6 +1,6 @@
 //! The next positions of a text, from what earlier ones left in the cache.
 
-use crate::grouped::Heads;
+use crate::grouped::HeadShape;
 use crate::modern::{Modern, Projections};
 use llm_core::kernels::attention::{attend_one, head_view, head_views};
 use llm_core::kernels::parallel::{LIGHT, rows, rows_with};
@@ -21,7 +21,7 @@ impl Modern {
     pub(crate) fn next_positions(&self, mut step: Decode<'_>) -> Result<()> {
         let heads = self.heads(step.d_model);
         let Projections { w_qkv, b_qkv, w_proj, b_proj } = self.projections(step.p)?;
-        let Heads { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
+        let HeadShape { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
         let (n, before, width) = (step.positions(), step.before, heads.all() * d);
         let eps = step.norm_eps;
         let mut qkv = step.linear(w_qkv, b_qkv)?; // [n, (H+2G)·D]
@@ -67,7 +67,7 @@ fn norm_heads(x: &mut [f32], gain: &Tensor, eps: f32) {
 
 /// Keys and values of all positions so far.
 struct Text<'a> {
-    heads: Heads,
+    heads: HeadShape,
     keep: &'a [bool],
     /// `[.., 2·G·D]`
     kept: &'a [f32],
@@ -76,8 +76,8 @@ struct Text<'a> {
 impl Text<'_> {
     /// Every head of the last of `so_far` positions: `q, y [H·D]`.
     fn attend(&self, q: &[f32], so_far: usize, y: &mut [f32]) {
-        let Heads { kv_heads: g, head_dim: d, window, .. } = self.heads;
-        let first = so_far.saturating_sub(window);
+        let HeadShape { kv_heads: g, head_dim: d, scoring, .. } = self.heads;
+        let first = so_far.saturating_sub(scoring.window);
         let (n, row) = (so_far - first, 2 * g * d);
         let parts = head_views(&self.kept[first * row..so_far * row], [1, n, 2 * g, d]);
         let mut scores = vec![0.0; self.heads.n_heads * n];
@@ -101,9 +101,9 @@ impl Text<'_> {
         if self.keep.get(h) == Some(&false) {
             return y.fill(0.0);
         }
-        let Heads { kv_heads: g, head_dim: d, .. } = self.heads;
+        let HeadShape { kv_heads: g, head_dim: d, scoring, .. } = self.heads;
         let group = h / self.heads.each();
         let [k, v] = [group, g + group].map(|part| head_view(parts, 0, part));
-        attend_one(&q[h * d..][..d], k, v, 1.0 / (d as f32).sqrt(), scores, y);
+        attend_one(&q[h * d..][..d], k, v, scoring, scores, y);
     }
 }

@@ -2,7 +2,7 @@
 
 use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{
-    Accumulate, Head, HeadGradients, HeadOutput, backward, each_group, each_head, forward,
+    Accumulate, Head, HeadGradients, HeadOutput, Scoring, backward, each_group, each_head, forward,
     head_view, head_views, head_views_mut, row_views_mut,
 };
 use llm_core::kernels::dropout::Dropout;
@@ -13,32 +13,47 @@ use llm_core::{AttentionSpec, Error, Result, Tensor, listing, message};
 use std::sync::Arc;
 
 /// How the channels of `qkv` are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heads {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadShape {
     /// H: heads of queries.
     pub n_heads: usize,
     /// G: heads of keys, and as many of values; it divides H. Head h reads group h / (H/G).
     pub kv_heads: usize,
     /// D.
     pub head_dim: usize,
-    /// Positions that a query sees, its own among them; `usize::MAX`: all up to its own.
-    pub window: usize,
+    /// How scores come about.
+    pub scoring: Scoring,
 }
 
-impl Heads {
-    /// Those of a description in a model of this width.
-    pub fn new(spec: &AttentionSpec, d_model: usize) -> Heads {
-        Heads {
+impl HeadShape {
+    /// H heads of queries over G of keys and values, of D channels each, that see the whole text.
+    pub fn of([n_heads, kv_heads, head_dim]: [usize; 3]) -> HeadShape {
+        HeadShape { n_heads, kv_heads, head_dim, scoring: Scoring::new(head_dim) }
+    }
+
+    /// The same heads, of which each query sees the last `window` positions.
+    pub fn within(self, window: usize) -> HeadShape {
+        HeadShape { scoring: Scoring { window, ..self.scoring }, ..self }
+    }
+
+    /// The same heads, whose scores have a soft cap.
+    pub fn capped(self, cap: f32) -> HeadShape {
+        HeadShape { scoring: Scoring { soft_cap: Some(cap), ..self.scoring }, ..self }
+    }
+
+    /// The heads of a description in a model of this width.
+    pub fn new(spec: &AttentionSpec, d_model: usize) -> HeadShape {
+        HeadShape {
             n_heads: spec.n_heads,
             kv_heads: spec.kv_heads(),
             head_dim: spec.head_dim(d_model),
-            window: spec.window.unwrap_or(usize::MAX),
+            scoring: spec.scoring(d_model),
         }
     }
 
     /// H + 2G: heads of queries, keys and values together.
     pub fn all(&self) -> usize {
-        self.n_heads + 2 * self.kv_heads
+        self.n_heads.saturating_add(self.kv_heads.saturating_mul(2))
     }
 
     /// H/G: heads of queries in a group.
@@ -47,7 +62,7 @@ impl Heads {
     }
 
     /// The query, key and value of head h of a sequence, `[T, D]` each.
-    pub(crate) fn of<'a>(
+    pub(crate) fn views<'a>(
         &self,
         parts: &ArrayView4<'a, f32>,
         sequence: usize,
@@ -78,33 +93,15 @@ impl Heads {
 /// Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models".
 pub fn causal_attention_grouped(
     qkv: &Tensor,
-    heads: Heads,
+    heads: HeadShape,
     keep: &[bool],
     dropout: Option<Dropout>,
 ) -> Result<Tensor> {
     let _span = span("attention");
-    const OP: &str = "causal_attention_grouped";
-    let Heads { n_heads: h, kv_heads: g, head_dim: d, window } = heads;
-    if g == 0 || h == 0 || !h.is_multiple_of(g) {
-        return Err(Error::config("kv_heads", message!("{} do not divide {} heads", g, h)));
-    }
-    if d == 0 || window == 0 {
-        return Err(Error::config(
-            "heads",
-            message!("a head of 0 channels, or that sees 0 positions"),
-        ));
-    }
-    let [b, t, width] = qkv.dims(OP, "qkv of shape [B, T, (H+2G)·D]")?;
-    if b * t == 0 || width != heads.all() * d {
-        let expected = format!("qkv of shape [B, T, {}], none of them 0", heads.all() * d);
-        return Err(Error::shape(OP, expected, qkv.shape()));
-    }
-    if !keep.is_empty() && keep.len() != h {
-        return Err(Error::shape(OP, format!("a mask of {h} heads"), &[keep.len()]));
-    }
+    let HeadShape { n_heads: h, kv_heads: g, head_dim: d, scoring } = heads;
+    let [b, t] = checked(qkv, heads, keep)?;
     let keep: Arc<[bool]> = if keep.is_empty() { vec![true; h].into() } else { keep.into() };
-    let scale = 1.0 / (d as f32).sqrt();
-    let work = b * h * t * t.min(window);
+    let work = b * h * t * t.min(scoring.window);
 
     let (mut y, mut lse) = (Buffer::stale(b * t * h * d), Buffer::stale(b * h * t));
     let parts = head_views(qkv.data(), [b, t, heads.all(), d]);
@@ -114,14 +111,14 @@ pub fn causal_attention_grouped(
             return y.fill(0.0);
         }
         let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
-        let qkv = heads.of(&parts, sequence, head);
-        forward(Head { masks, window, ..Head::new(qkv, scale) }, y, lse);
+        let qkv = heads.views(&parts, sequence, head);
+        forward(Head { masks, ..Head::new(qkv, scoring) }, y, lse);
     });
 
     let y = Arc::new(y);
     let (parent, kept_y, value, used) = (qkv.parent(), y.clone(), qkv.detach(), keep.clone());
     let shape = [b, t, h * d];
-    let facts = || listing::attention([h, g, d, window], scale, &used, dropout);
+    let facts = || listing::attention([h, g, d], scoring, &used, dropout);
     let op = Op::new("attention", [qkv]).says(&facts);
     Ok(Tensor::from_op_sharing(op, &shape, y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(value.numel());
@@ -142,8 +139,8 @@ pub fn causal_attention_grouped(
                 let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
                 let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
                 let output = HeadOutput { y, lse: &lse[(sequence * h + head) * t..][..t], dy };
-                let qkv = heads.of(&parts, sequence, head);
-                let head = Head { masks, window, ..Head::new(qkv, scale) };
+                let qkv = heads.views(&parts, sequence, head);
+                let head = Head { masks, ..Head::new(qkv, scoring) };
                 let gradients = HeadGradients { dq, dk: dk.view_mut(), dv: dv.view_mut() };
                 backward(head, output, gradients, accumulate);
                 accumulate = Accumulate::Add;
@@ -157,6 +154,31 @@ pub fn causal_attention_grouped(
     }))
 }
 
+/// B and T of a qkv that these heads can read, of which `keep` says those that are used.
+fn checked(qkv: &Tensor, heads: HeadShape, keep: &[bool]) -> Result<[usize; 2]> {
+    const OP: &str = "causal_attention_grouped";
+    let HeadShape { n_heads: h, kv_heads: g, head_dim: d, scoring } = heads;
+    if g == 0 || h == 0 || !h.is_multiple_of(g) {
+        return Err(Error::config("kv_heads", message!("{} do not divide {} heads", g, h)));
+    }
+    if d == 0 || scoring.window == 0 {
+        return Err(Error::config(
+            "heads",
+            message!("a head of 0 channels, or that sees 0 positions"),
+        ));
+    }
+    let [b, t, width] = qkv.dims(OP, "qkv of shape [B, T, (H+2G)·D]")?;
+    if b * t == 0 || width != heads.all().saturating_mul(d) {
+        let expected =
+            format!("qkv of shape [B, T, {}], none of them 0", heads.all().saturating_mul(d));
+        return Err(Error::shape(OP, expected, qkv.shape()));
+    }
+    if !keep.is_empty() && keep.len() != h {
+        return Err(Error::shape(OP, format!("a mask of {h} heads"), &[keep.len()]));
+    }
+    Ok([b, t])
+}
+
 /// Head i of a group, `[T, D]`.
 fn head_of<'a>(group: &'a mut ArrayViewMut3<'_, f32>, i: usize) -> ArrayViewMut2<'a, f32> {
     group.slice_axis_mut(Axis(0), Slice::from(i..i + 1)).index_axis_move(Axis(0), 0)
@@ -167,24 +189,26 @@ mod tests {
     use super::*;
     use llm_core::ndarray::ArrayD;
 
-    const HEADS: Heads = Heads { n_heads: 4, kv_heads: 2, head_dim: 3, window: usize::MAX };
+    fn heads() -> HeadShape {
+        HeadShape::of([4, 2, 3])
+    }
 
-    fn run(shape: &[usize], heads: Heads, keep: &[bool]) -> Result<Tensor> {
+    fn run(shape: &[usize], heads: HeadShape, keep: &[bool]) -> Result<Tensor> {
         causal_attention_grouped(&Tensor::new(ArrayD::ones(shape)), heads, keep, None)
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert_eq!(run(&[2, 5, 24], HEADS, &[]).unwrap().shape(), [2, 5, 12]);
+        assert_eq!(run(&[2, 5, 24], heads(), &[]).unwrap().shape(), [2, 5, 12]);
         for shape in [&[5, 24][..], &[2, 5, 23], &[2, 5, 36], &[0, 5, 24], &[2, 0, 24]] {
-            let refused = run(shape, HEADS, &[]).unwrap_err();
+            let refused = run(shape, heads(), &[]).unwrap_err();
             assert!(matches!(refused, Error::Shape { .. }), "{refused}");
         }
-        assert!(matches!(run(&[2, 5, 24], HEADS, &[true; 2]), Err(Error::Shape { .. })));
+        assert!(matches!(run(&[2, 5, 24], heads(), &[true; 2]), Err(Error::Shape { .. })));
         for (n_heads, kv_heads, head_dim, window) in
             [(4, 3, 3, 1), (4, 0, 3, 1), (0, 1, 3, 1), (2, 4, 3, 1), (4, 2, 0, 1), (4, 2, 3, 0)]
         {
-            let heads = Heads { n_heads, kv_heads, head_dim, window };
+            let heads = HeadShape::of([n_heads, kv_heads, head_dim]).within(window);
             let refused = run(&[2, 5, 24], heads, &[]).unwrap_err();
             assert!(matches!(refused, Error::Config { .. }), "{refused}");
         }
@@ -196,7 +220,8 @@ mod tests {
         let qkv = Tensor::parameter(ArrayD::from_shape_fn(vec![1, 3, 24], |i| {
             (i[1] * 7 + i[2] * 5 % 11) as f32 / 10.0
         }));
-        let y = causal_attention_grouped(&qkv, HEADS, &[false, false, false, true], None).unwrap();
+        let y =
+            causal_attention_grouped(&qkv, heads(), &[false, false, false, true], None).unwrap();
         assert!(y.data().chunks(12).all(|row| row[..9].iter().all(|&y| y == 0.0)));
         let grads = llm_core::ops::sum(&y).unwrap().backward().unwrap();
         let used = |channel: usize| match channel {

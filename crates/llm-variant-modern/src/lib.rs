@@ -1,12 +1,13 @@
 //! What today's models changed about multi-head attention, in one attention: rotary positions, heads
-//! that share their keys and values, a window of the last positions, normed queries and keys. Each is
-//! off by default, and with all of them off it is multi-head attention, bit for bit.
+//! that share their keys and values, a window of the last positions, a soft cap of scores, normed queries
+//! and keys. Each is off by default, and with all of them off it is multi-head attention, bit for bit.
 //!
 //! ```text
 //! q, k, v  = x·W_qkv + b_qkv                  H heads of queries, G of keys and of values, D channels each
 //! q, k     = norm(q)·q_g, norm(k)·k_g         with normed queries and keys
 //! q, k     = turned by their positions        with rotary
 //! S_h[i,j] = q_h[i]·k_g[j] / √D               g = h / (H/G); for i − window < j ≤ i, hidden elsewhere
+//! S_h[i,j] = c·tanh(S_h[i,j]/c)               with a soft cap c
 //! Y_h[i]   = Σⱼ softmax(S_h[i,:])[j]·v_g[j]
 //! out      = concat_h(Y_h)·W_proj + b_proj
 //! ```
@@ -46,7 +47,7 @@
 //!
 //! Reference: Su et al., "RoFormer"; Ainslie et al., "GQA: Training Generalized Multi-Query
 //! Transformer Models"; Beltagy et al., "Longformer", for the window; Henry et al., "Query-Key
-//! Normalization for Transformers".
+//! Normalization for Transformers"; Gemma Team, "Gemma 2", for the soft cap.
 
 mod grouped;
 mod rotary;
@@ -55,5 +56,5 @@ mod modern;
 
 mod decode;
 
-pub use grouped::{Heads, causal_attention_grouped};
+pub use grouped::{HeadShape, causal_attention_grouped};
 pub use modern::Modern;

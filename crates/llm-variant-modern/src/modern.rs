@@ -1,8 +1,8 @@
 //! Modern: what the attention is, and the whole behind core's seam.
 
-use crate::grouped::{Heads, causal_attention_grouped};
+use crate::grouped::{HeadShape, causal_attention_grouped};
 use crate::rotary::KnownAngles;
-use llm_core::kernels::attention::{head_views, probs_within};
+use llm_core::kernels::attention::{head_views, probs};
 use llm_core::kernels::rotary::Angles;
 use llm_core::model::{Context, Decode, Parameters, Rotary, SingleHead};
 use llm_core::profile::enter;
@@ -55,7 +55,7 @@ impl Modern {
         Modern::grouped(n_heads, 1)
     }
 
-    /// Heads of D channels, whatever the model's width; C/H by default.
+    /// HeadShape of D channels, whatever the model's width; C/H by default.
     pub fn with_head_dim(self, head_dim: usize) -> Modern {
         self.with(|spec| spec.head_dim = Some(head_dim))
     }
@@ -69,6 +69,11 @@ impl Modern {
     /// A query reads the last `window` positions, its own among them.
     pub fn with_window(self, window: usize) -> Modern {
         self.with(|spec| spec.window = Some(window))
+    }
+
+    /// Scores have a soft cap: c·tanh(s/c) stands for s, so that none is beyond ±c.
+    pub fn with_soft_cap(self, cap: f64) -> Modern {
+        self.with(|spec| spec.soft_cap = Some(cap))
     }
 
     /// Queries and keys are normed before they are rotated: [`ops::rmsnorm_lastdim`] over a head's
@@ -100,8 +105,8 @@ impl Modern {
     }
 
     /// How a model of this width reads its channels.
-    pub(crate) fn heads(&self, d_model: usize) -> Heads {
-        Heads::new(&self.spec, d_model)
+    pub(crate) fn heads(&self, d_model: usize) -> HeadShape {
+        HeadShape::new(&self.spec, d_model)
     }
 
     /// The angles of at least n positions, where positions are rotary.
@@ -177,8 +182,8 @@ impl Attention for Modern {
 }
 
 /// qkv with its queries and keys normed, head by head.
-fn normed(qkv: &Tensor, heads: Heads, [q_g, k_g]: [&Tensor; 2], eps: f32) -> Result<Tensor> {
-    let Heads { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
+fn normed(qkv: &Tensor, heads: HeadShape, [q_g, k_g]: [&Tensor; 2], eps: f32) -> Result<Tensor> {
+    let HeadShape { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
     let [b, t, width] = qkv.dims("qk_norm", "qkv of shape [B, T, (H+2G)·D]")?;
     let rows = ops::reshape(qkv, &[b, t, heads.all(), d])?;
     let q = ops::rmsnorm_lastdim(&ops::slice(&rows, 2, 0, h)?, Some(q_g), eps)?;
@@ -188,13 +193,12 @@ fn normed(qkv: &Tensor, heads: Heads, [q_g, k_g]: [&Tensor; 2], eps: f32) -> Res
 }
 
 /// Shows a probe P of every sequence and head, and what the heads gave.
-fn show(qkv: &Tensor, y: &Tensor, heads: Heads, ctx: &Context<'_>) -> Result<()> {
+fn show(qkv: &Tensor, y: &Tensor, heads: HeadShape, ctx: &Context<'_>) -> Result<()> {
     let [b, t, _] = qkv.dims("probe", "qkv of shape [B, T, (H+2G)·D]")?;
     let parts = head_views(qkv.data(), [b, t, heads.all(), heads.head_dim]);
-    let scale = 1.0 / (heads.head_dim as f32).sqrt();
     ctx.show_heads(y, heads.n_heads, |sequence, head| {
-        let [q, k, v] = heads.of(&parts, sequence, head);
-        (probs_within(q, k, scale, heads.window), v)
+        let [q, k, v] = heads.views(&parts, sequence, head);
+        (probs(q, k, heads.scoring), v)
     })
 }
 
@@ -206,7 +210,8 @@ mod tests {
     #[test]
     fn a_description_comes_back() {
         let everything = Modern::grouped(6, 2).with_head_dim(8).with_rotary(500.0);
-        let everything = everything.with_window(5).with_qk_norm().with_biases(true, false);
+        let everything =
+            everything.with_window(5).with_soft_cap(30.0).with_qk_norm().with_biases(true, false);
         for attention in [
             Modern::new(1),
             Modern::new(4),

@@ -26,7 +26,7 @@ const PROGRAM: Program = Program {
     },
     attend: Some(|qkv, n_heads| {
         let width = qkv.shape().last().copied().unwrap_or(0) / 3;
-        let heads = modern::Heads::new(&AttentionSpec::new(Modern::NAME, n_heads), width);
+        let heads = modern::HeadShape::new(&AttentionSpec::new(Modern::NAME, n_heads), width);
         causal_attention_grouped(qkv, heads, &[], None)
     }),
 };

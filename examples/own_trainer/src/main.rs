@@ -1,4 +1,4 @@
-//! A trainer of one's own: it learns a text in a folder, keeps the last state and the best, goes on
+//! A trainer of your own: it learns a text in a folder, keeps the last state and the best, goes on
 //! where it was stopped when it is started again, writes a page, and speaks English or Chinese.
 //!
 //! `cargo run --release -p own-trainer -- README.md my-run zh`

@@ -55,7 +55,7 @@ pub enum Cut {
     Backwards,
 }
 
-/// Which mistake is made. The default is none.
+/// Which mistake is made; by default no mistake.
 #[derive(Clone)]
 pub struct How {
     pub sees: Sees,

@@ -16,7 +16,7 @@ fn turned(x: &Array2, theta: f64, start: usize) -> Array2 {
     Array2::from_shape_vec((t, d), y.into_iter().map(f64::from).collect()).unwrap()
 }
 
-/// The pairs turned by angles of one's own; `pair` says which channels pair i has.
+/// The pairs turned by given angles; `pair` says which channels pair i has.
 fn with(
     x: &Array2,
     angle: impl Fn(usize, f64) -> f64,

@@ -5,7 +5,7 @@ use crate::library::{How, array, head, tensor};
 use crate::numbers::some;
 use llm_core::ndarray::{Array1, Axis, arr1, arr3, concatenate};
 use llm_exercises::{Array3, cache_numbers, grouped_attention};
-use llm_variant_modern::{Heads, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, causal_attention_grouped};
 
 /// Each head with the keys and the values of the groups that `reads` names for it.
 fn with(q: &Array3, k: &Array3, v: &Array3, reads: impl Fn(usize) -> [usize; 2]) -> Array3 {
@@ -51,7 +51,7 @@ fn library(q: &Array3, k: &Array3, v: &Array3) -> Array3 {
     let n = all.dim().0;
     let rows = all.permuted_axes([1, 0, 2]).as_standard_layout().into_owned();
     let qkv = rows.into_shape_with_order((1, t, n * d)).unwrap();
-    let heads = Heads { n_heads: h, kv_heads: k.dim().0, head_dim: d, window: usize::MAX };
+    let heads = HeadShape::of([h, k.dim().0, d]);
     let y = causal_attention_grouped(&tensor(&qkv), heads, &[], None).unwrap();
     let y: Array3 = array(&y);
     let y = y.into_shape_with_order((t, h, d)).unwrap();

@@ -9,7 +9,7 @@ pub const START: [[f32; 2]; 5] = [[0.5, 0.1], [-0.3, 0.4], [0.2, -0.5], [-0.4, -
 pub const PASSES: usize = 300;
 const LR: f32 = 2.0;
 
-/// The rows of the letters after so many passes.
+/// The rows of the letters after `passes` passes.
 pub fn learned(passes: usize) -> Result<Tensor> {
     let mut wte = Tensor::parameter(rows(START).view().to_owned());
     let mut w = Tensor::parameter_from_vec(&[2, 5], vec![0.0; 10])?;

@@ -50,7 +50,7 @@ fn the_page_shows_what_the_figures_are_made_with() {
     for prompt in [sentence, asked] {
         assert!(page.contains(&format!("-p {prompt}")), "{prompt}");
     }
-    // The model learnt from the first 18,000 stories; no story tells this.
+    // The model learned from the first 18,000 stories; no story tells this.
     let asked = asked.trim_matches('"');
     assert!(sentence.contains(asked));
     assert!((0..20_000).all(|i| !llm_stories::story(1, i).text.contains(asked)), "{asked}");

@@ -1,4 +1,4 @@
-//! docs/concepts/overfitting.md: a table that learns a text by heart, and stories of which a window shows more than one.
+//! docs/concepts/overfitting.md: a table that memorises a text, and stories of which a window shows more than one.
 
 use super::next::{LETTERS, TEXT, lesson, nothing_known, pairs};
 use llm_core::TokenId;

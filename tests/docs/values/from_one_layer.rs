@@ -97,15 +97,15 @@ fn by_heart(values: &mut Values) {
 }
 
 fn windows(values: &mut Values) {
-    let [whole, first, later] = numbers("windows", "learnt")[..] else { panic!("three losses") };
+    let [whole, first, later] = numbers("windows", "learned")[..] else { panic!("three losses") };
     let [alone, unseen] = numbers("windows", "alone")[..] else { panic!("two losses") };
     let reported = numbers("windows", "reported");
     let [open_first, open_later, open_all, share] = overfitting::left_open();
     let (first_share, later_share) = (100.0 * (1.0 - share), 100.0 * share);
     values.insert("over.picture", vec![numbers("readme", "loss")[0], reported[0], reported[1]]);
-    let (learnt, steps, batch) = (18_000.0, 800.0, 8.0);
-    assert!(steps * batch < learnt / 2.0);
-    values.insert("over.alone_all", vec![alone, unseen, learnt, steps, batch]);
+    let (learned, steps, batch) = (18_000.0, 800.0, 8.0);
+    assert!(steps * batch < learned / 2.0);
+    values.insert("over.alone_all", vec![alone, unseen, learned, steps, batch]);
     values.insert("over.window", list![256]);
     values.insert("over.perfect", vec![open_all, open_first]);
     values.insert("over.way", vec![reported[1], unseen]);

@@ -4,12 +4,13 @@ use super::Values;
 use llm_core::model::{Mlp, Norm, Positions};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{Config, TinyGPT};
-use llm_formats::gguf::{BlockType, Gguf, Needed, Stored, dequantise, export, modelfile, quantise};
+use llm_formats::gguf::{BlockType, Gguf, Stored, dequantise, export, modelfile, quantise};
+use llm_formats::safetensors::Wanted;
 use llm_variant_modern::Modern;
 use std::sync::Arc;
 
 pub fn add(values: &mut Values) {
-    let blocks = BlockType::all().flat_map(|kind| {
+    let blocks = BlockType::ALL.into_iter().flat_map(|kind| {
         let (numbers, bytes) = (kind.numbers() as f64, kind.bytes() as f64);
         [numbers, bytes, 8.0 * bytes / numbers]
     });
@@ -56,11 +57,8 @@ fn rows() -> Vec<f64> {
     export(&path, &model, &ByteTokenizer, Stored::F32, "m").unwrap();
     let bytes = std::fs::read(path).unwrap();
     let file = Gguf::open(&bytes[..], bytes.len() as u64).unwrap();
-    let needed: Vec<_> = file
-        .tensors
-        .iter()
-        .map(|t| Needed { name: t.name.clone(), shape: t.shape.clone() })
-        .collect();
+    let needed: Vec<_> =
+        file.tensors.iter().map(|t| Wanted::parameter(t.name.clone(), t.shape.clone())).collect();
     let queries = needed.iter().position(|needed| needed.name == "blk.0.attn_q.weight").unwrap();
     let mut found = Vec::new();
     file.read(&needed, |i, _, rows| {

@@ -20,7 +20,7 @@ pub fn add(values: &mut Values) {
     sizes(values);
 }
 
-/// B, T, C and heads of the small examples, as docs/README.md tells them apart.
+/// B, T, C and heads of the small examples, as docs/pages.md tells them apart.
 fn sizes(values: &mut Values) {
     let here = states().0.shape().to_vec();
     let two_heads = layer()[0].shape().to_vec();

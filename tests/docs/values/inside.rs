@@ -2,13 +2,15 @@
 
 use super::performance::{flatten, measured};
 use super::{Values, list};
-use llm_core::Config;
+use llm_core::{AttentionSpec, Config};
 use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport, training_flops};
 use workspace_tests::baseline;
 
 pub fn add(values: &mut Values) {
     let config = Config::new(256, 256, 64, 2);
-    let model = ModelReport::new(baseline(&config), 4, 0, [8, 256], 4);
+    let model =
+        ModelReport::new(baseline(&config), &AttentionSpec::new("multi-head", 4), [8, 256], 4)
+            .unwrap();
     let attention = ["w_qkv", "b_qkv", "w_proj", "b_proj"].map(|name| format!("blocks.0.{name}"));
     let tensors = model.tensors.iter().filter(|t| attention.contains(&t.name));
     let rows = tensors.flat_map(|t| t.shape.iter().map(|&n| n as f64).chain([t.count as f64]));

@@ -29,6 +29,8 @@ pub fn add(values: &mut Values) {
     let last = [vec![1.0, 1.0], best, vec![1.0, 200.0]];
     values.insert("readme.result", [first.concat(), last.concat()].concat());
     values.insert("readme.one_head", of("one_head"));
+    values.insert("readme.range", range(&measured));
+    values.insert("readme.limits", list![2, 8 * size_of::<f32>() as u32]); // GPT-2, bits
     values.insert("readme.avx", list![1, 512]);
     values.insert("readme.speed", speed(&measured));
     values.insert("readme.bf16", rounded(&measured));
@@ -45,6 +47,24 @@ pub fn add(values: &mut Values) {
 fn row<const N: usize>(rows: &Value, name: &str, columns: [usize; N]) -> Vec<f64> {
     let row = rows.as_array().unwrap().iter().find(|row| row[0] == name).unwrap();
     columns.map(|i| row[i].as_f64().unwrap()).to_vec()
+}
+
+/// The least and the most of PyTorch's time that a step takes: W1, W3 and W4 as it comes and with
+/// AVX-512 forced on, then held to AVX2, then on the Xeon.
+fn range(measured: &Value) -> Vec<f64> {
+    let ends = |shares: &[f64]| {
+        let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+        vec![least, shares.iter().copied().fold(0.0, f64::max)]
+    };
+    let column = |rows: &Value, names: &[&str], column: usize| -> Vec<f64> {
+        names.iter().map(|name| row(rows, name, [column])[0]).collect()
+    };
+    let sizes = ["w1", "w3", "w4"];
+    let mut avx2 = Vec::new();
+    flatten(&measured["avx2"], &mut avx2);
+    let xeon = column(&measured["intel"]["steps"], &sizes[..2], 3);
+    let [stock, forced] = [3, 5].map(|at| column(&measured["ratios"], &sizes, at));
+    [ends(&stock), list![512], ends(&forced), ends(&avx2), ends(&xeon)].concat()
 }
 
 /// In bf16: a number's bits, then W1, W3 and W4's times, ratios to PyTorch's, ratios to our f32.

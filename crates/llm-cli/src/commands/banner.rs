@@ -1,7 +1,6 @@
 //! What is said before the first step.
 
 use crate::events::Event;
-use crate::lang::Lang;
 use crate::messages::spelled;
 use crate::program::Program;
 use llm_core::base::escape;
@@ -172,7 +171,7 @@ fn not_to_hugging_face(model: &TinyGPT) -> Option<Message> {
 /// The learning rate: at the start of a run its peak, later the rate that the next step will have.
 fn rate(schedule: &Schedule, step: u64) -> Message {
     let [peak, next] = [schedule.lr, schedule.at(step)].map(short);
-    let kind = Lang::said(course_label(schedule.kind));
+    let kind = course_label(schedule.kind);
     if step == 0 || next == peak {
         return message!("lr {} ({})", peak, kind);
     }

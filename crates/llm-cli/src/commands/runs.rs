@@ -3,7 +3,6 @@
 use crate::args::{RunsArgs, RunsOrder};
 use crate::console::{columns, json_line, note, print, tell};
 use crate::error::Result;
-use crate::lang::Lang;
 use crate::messages::said;
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, thousands};
@@ -142,7 +141,7 @@ fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
     let sizes = [info.n_layers, info.d_model, info.n_heads, info.seq_len];
     [
         one_line(&run.path.display().to_string()),
-        Lang::said(state_label(run.state())),
+        said(state_label(run.state())),
         format!("{}/{}", thousands(info.step), thousands(info.steps)),
         format!("{loss}{}", if is_lowest { "*" } else { " " }),
         info.bits_per_byte().map_or("–".into(), |bits| format!("{bits:.3}")),

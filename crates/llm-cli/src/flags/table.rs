@@ -152,6 +152,7 @@ pub(super) const SPELLED: &[Spelling] = &[
     Spelling::of("kv_heads").value("G").or(&["n-kv-heads"]),
     Spelling::of("head_dim").value("D"),
     Spelling::of("window").or(&["sliding-window"]),
+    Spelling::of("soft_cap").value("C"),
 ];
 
 /// The heading of each group of flags, by its number.

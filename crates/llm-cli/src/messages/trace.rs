@@ -75,6 +75,7 @@ llm_report::bilingual! {
         "scale  {scale} (a product with the reciprocal, no division)",
         "缩放因子  {scale}（乘以倒数，不用除法）";
     scaled(product, scaled) "scaled  {product} = {scaled}", "缩放后  {product} = {scaled}";
+    capped(product, capped) "soft cap  {product} = {capped}", "软上限  {product} = {capped}";
     hidden(i, j)
         "mask  j = {j} > i = {i}: hidden; -1e9 is written in its place, before softmax",
         "掩码  j = {j} > i = {i}：被遮住；softmax 之前在这里写入 -1e9";

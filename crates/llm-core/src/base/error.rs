@@ -199,6 +199,16 @@ impl Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }
     }
 
+    /// [`Error::TokenOutOfRange`] of the first of these tokens that is not below `vocab_size`.
+    pub(crate) fn unless_within(tokens: &[TokenId], vocab_size: usize) -> Result<()> {
+        match tokens.iter().position(|&token| token as usize >= vocab_size) {
+            Some(position) => {
+                Err(Error::TokenOutOfRange { token: tokens[position], position, vocab_size })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The file error, in one call.
     pub fn io(action: IoAction, path: impl Into<PathBuf>, source: std::io::Error) -> Error {
         Error::Io { action, path: path.into(), source }
@@ -212,6 +222,15 @@ impl Error {
     /// The settings error, in one call.
     pub fn config(field: &'static str, reason: impl Into<Message>) -> Error {
         Error::Config { field, reason: reason.into() }
+    }
+
+    /// [`Error::config`] unless a condition on the setting holds.
+    pub(crate) fn unless(
+        holds: bool,
+        field: &'static str,
+        reason: impl Into<Message>,
+    ) -> Result<()> {
+        if holds { Ok(()) } else { Err(Error::config(field, reason)) }
     }
 }
 

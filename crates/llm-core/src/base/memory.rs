@@ -19,6 +19,11 @@ pub fn require(needed: u64) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::Memory { needed, available }) }
 }
 
+/// The error of an allocation of `needed` bytes that the system has refused.
+pub(crate) fn refused(needed: u64) -> Error {
+    Error::Memory { needed, available: available() }
+}
+
 /// Whether `bytes` can be allocated in one piece; frees them again.
 fn is_given(bytes: u64) -> bool {
     let mut asked = Vec::<u8>::new();

@@ -193,60 +193,31 @@ pub trait Fill {
     fn fill(&self) -> Filling;
 }
 
-/// Text as it is: it has no translation.
-macro_rules! texts {
-    ($($kind:ty),+) => {$(
+/// How values of each type fill a place.
+macro_rules! fills {
+    ($($kind:ty),+ => |$value:ident| $filling:expr) => {$(
         impl Fill for $kind {
             fn fill(&self) -> Filling {
-                Filling::Text(self.to_string())
+                let $value = self;
+                $filling
             }
         }
     )+};
 }
-texts!(str, String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize);
-texts!(fmt::Arguments<'_>, std::borrow::Cow<'_, str>);
-texts!(std::str::EscapeDefault<'_>, std::str::EscapeDebug<'_>);
-
-impl Fill for std::path::Display<'_> {
-    fn fill(&self) -> Filling {
-        Filling::Name(self.to_string())
-    }
-}
-
-/// A shape, as `[2, 3]`.
-impl Fill for Vec<usize> {
-    fn fill(&self) -> Filling {
-        Filling::Text(format!("{self:?}"))
-    }
-}
+// Text as it is: it has no translation.
+fills!(str, String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize => |x| Filling::Text(x.to_string()));
+fills!(fmt::Arguments<'_>, std::borrow::Cow<'_, str> => |x| Filling::Text(x.to_string()));
+fills!(std::str::EscapeDefault<'_>, std::str::EscapeDebug<'_> => |x| Filling::Text(x.to_string()));
+fills!(Vec<usize> => |shape| Filling::Text(format!("{shape:?}"))); // [2, 3]
+fills!(std::path::Display<'_> => |path| Filling::Name(path.to_string()));
+fills!(f64 => |x| Filling::Number(*x));
+fills!(f32 => |x| Filling::Single(*x));
+fills!(Message => |message| Filling::Message(message.clone()));
+fills!(Filling => |filling| filling.clone());
 
 impl<T: Fill + ?Sized> Fill for &T {
     fn fill(&self) -> Filling {
         (**self).fill()
-    }
-}
-
-impl Fill for f64 {
-    fn fill(&self) -> Filling {
-        Filling::Number(*self)
-    }
-}
-
-impl Fill for f32 {
-    fn fill(&self) -> Filling {
-        Filling::Single(*self)
-    }
-}
-
-impl Fill for Message {
-    fn fill(&self) -> Filling {
-        Filling::Message(self.clone())
-    }
-}
-
-impl Fill for Filling {
-    fn fill(&self) -> Filling {
-        self.clone()
     }
 }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 /// [`Error::Io`] with the reason.
 pub fn check_writable(path: &Path) -> Result<()> {
     let attempt = || Disk.create(&Target::of(path)?).map(drop);
-    attempt().map_err(|source| Error::Io { action: IoAction::Create, path: path.into(), source })
+    attempt().map_err(|e| Error::io(IoAction::Create, path, e))
 }
 
 /// The file that `path` means, links followed; `path` itself when they lead nowhere.

@@ -4,6 +4,7 @@ use super::table::Entry;
 use crate::model::{AttentionSpec, Config, ParamList, parameter_list};
 use crate::optim::{OptimizerRow, find_optimizer};
 use crate::recipe::Recipe;
+use serde::{Deserialize, Serialize};
 
 /// The kind of model.
 pub(super) const ARCHITECTURE: &str = "tiny-gpt";
@@ -32,8 +33,8 @@ pub(super) struct Contents {
     pub(super) optimizers: &'static [OptimizerRow],
 }
 
-/// A tokenizer without its data.
-#[derive(Clone, Debug)]
+/// A tokenizer without its data. The order of the fields and their types are the format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct TokenizerHash {
     pub(super) kind: String,
     /// Bytes of its data.
@@ -41,8 +42,8 @@ pub(super) struct TokenizerHash {
     pub(super) blake3: [u8; 32],
 }
 
-/// An optimizer without its numbers.
-#[derive(Clone, Debug)]
+/// An optimizer without its numbers. The order of the fields and their types are the format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SavedOptimizer {
     pub(super) name: String,
     /// Updates done.

@@ -22,8 +22,8 @@ pub(super) struct Header {
     pub(super) settings: Pairs,
     pub(super) attention: StoredAttention,
     pub(super) step: u64,
-    pub(super) optimizer: Option<StoredOptimizer>,
-    pub(super) tokenizer: StoredTokenizer,
+    pub(super) optimizer: Option<SavedOptimizer>,
+    pub(super) tokenizer: TokenizerHash,
     pub(super) precision: String,
     pub(super) accumulation: String,
     pub(super) table: Vec<Entry>,
@@ -38,22 +38,6 @@ pub(super) struct StoredAttention {
     pub(super) settings: Pairs,
     /// The parameters of one block: names and lengths of axes.
     pub(super) parameters: Vec<(String, Vec<u64>)>,
-}
-
-/// [`SavedOptimizer`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct StoredOptimizer {
-    pub(super) name: String,
-    pub(super) t: u64,
-    pub(super) slots: Vec<String>,
-}
-
-/// [`TokenizerHash`].
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct StoredTokenizer {
-    pub(super) kind: String,
-    pub(super) length: u64,
-    pub(super) blake3: [u8; 32],
 }
 
 /// The header's bytes.
@@ -81,7 +65,6 @@ impl Header {
         let Contents { architecture, config, attention, own, tokenizer, recipe, step, optimizer, precision, accumulation, table, optimizers: _ } = contents;
         let mut settings = settings::collect(config, recipe)?;
         settings.insert("architecture", Value::Text(architecture.clone()))?;
-        let TokenizerHash { kind, length, blake3 } = tokenizer;
         Ok(Header {
             settings: pairs(&settings),
             attention: StoredAttention {
@@ -92,10 +75,8 @@ impl Header {
                 parameters: own.iter().map(|(name, p)| (name.clone(), lengths(p))).collect(),
             },
             step: *step,
-            optimizer: optimizer.clone().map(|SavedOptimizer { name, t, slots }| {
-                StoredOptimizer { name, t, slots } //
-            }),
-            tokenizer: StoredTokenizer { kind: kind.clone(), length: *length, blake3: *blake3 },
+            optimizer: optimizer.clone(),
+            tokenizer: tokenizer.clone(),
             precision: precision.clone(),
             accumulation: accumulation.clone(),
             table: table.clone(),
@@ -118,19 +99,16 @@ impl Header {
         let StoredAttention { name, n_heads, head_mask, settings, parameters } = attention;
         let settings = Settings::from_sorted(settings)?;
         let n_heads = usize::try_from(n_heads).unwrap_or(usize::MAX); // refused as too many
-        let StoredTokenizer { kind, length, blake3 } = tokenizer;
         Ok(Contents {
             architecture,
             config,
             attention: AttentionSpec { head_mask, ..AttentionSpec::new(name, n_heads) }
                 .with_settings(settings)?,
             own: parameters.into_iter().map(|(name, dims)| (name, param(&dims))).collect(),
-            tokenizer: TokenizerHash { kind, length, blake3 },
+            tokenizer,
             recipe,
             step,
-            optimizer: optimizer.map(|StoredOptimizer { name, t, slots }| {
-                SavedOptimizer { name, t, slots } //
-            }),
+            optimizer,
             precision,
             accumulation,
             table,

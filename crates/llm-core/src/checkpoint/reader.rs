@@ -66,10 +66,7 @@ impl<R: Read> Hashing<R> {
         entry: &Entry,
         mut add: impl FnMut(&[u8], &mut Vec<T>),
     ) -> Result<Vec<T>, Failure> {
-        let memory = |_| {
-            let (needed, available) = (entry.length, memory::available());
-            Failure::Memory(Error::Memory { needed, available })
-        };
+        let memory = |_| Failure::Memory(memory::refused(entry.length));
         let count = usize::try_from(entry.length).map_or(usize::MAX, |n| n / size_of::<T>());
         let mut out = room(count).map_err(memory)?;
         let mut chunk = std::mem::take(&mut self.chunk);

@@ -52,16 +52,10 @@ pub fn to_bytes<'a>(
 ) -> Result<Vec<u8>> {
     let prepared = Prepared::new(run.into(), tokenizer, with_optimizer)
         .map_err(|source| Error::Checkpoint { path: PathBuf::new(), source })?;
-    let needed = prepared.length;
-    let no_room = || Error::Memory { needed, available: memory::available() };
     let mut file = Vec::new();
-    let length = usize::try_from(needed).map_err(|_| no_room())?;
-    file.try_reserve_exact(length).map_err(|_| no_room())?;
-    prepared.write(&mut file).map_err(|source| Error::Io {
-        action: IoAction::Save,
-        path: PathBuf::new(),
-        source,
-    })?;
+    let length = usize::try_from(prepared.length).unwrap_or(usize::MAX);
+    file.try_reserve_exact(length).map_err(|_| memory::refused(prepared.length))?;
+    prepared.write(&mut file).map_err(|e| Error::io(IoAction::Save, "", e))?;
     Ok(file)
 }
 
@@ -92,11 +86,7 @@ pub(super) fn save_on<F: Files>(
 ) -> Result<()> {
     let prepared = Prepared::new(run, tokenizer, with_optimizer)
         .map_err(|source| Error::Checkpoint { path: path.into(), source })?;
-    replace(files, path, |out| prepared.write(out)).map_err(|source| Error::Io {
-        action: IoAction::Save,
-        path: path.into(),
-        source,
-    })
+    replace(files, path, |out| prepared.write(out)).map_err(|e| Error::io(IoAction::Save, path, e))
 }
 
 /// The elements of one tensor, borrowed.

@@ -1,7 +1,7 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
 use super::passages::Passages;
-use super::tokens::StoredTokens;
+use super::tokens::{Store, StoredTokens};
 use super::{ByteFiles, Window, Windows};
 use crate::base::rng::{below, stream};
 use crate::base::{Error, Message, Result, TokenId, memory};
@@ -32,32 +32,39 @@ impl fmt::Debug for TokenDataset {
 impl TokenDataset {
     /// Tokens below 256, a byte each.
     pub fn from_bytes(bytes: Vec<u8>) -> TokenDataset {
-        TokenDataset::of(StoredTokens::bytes(bytes))
+        TokenDataset::all(Store::Bytes(Arc::new(bytes)))
+    }
+
+    fn all(store: Store) -> TokenDataset {
+        TokenDataset::of(StoredTokens::all(store))
     }
 
     fn of(tokens: StoredTokens) -> TokenDataset {
         TokenDataset { tokens, starts: None, passages: None }
     }
 
-    /// Tokens of any vocabulary.
+    /// Tokens of any vocabulary; where all are below 256, they are kept as a byte each.
     pub fn from_tokens(tokens: Vec<TokenId>) -> TokenDataset {
-        TokenDataset::of(StoredTokens::any(tokens))
+        if tokens.iter().all(|&t| t < 256) {
+            return TokenDataset::from_bytes(tokens.iter().map(|&t| t as u8).collect());
+        }
+        TokenDataset::all(Store::Wide(Arc::new(tokens)))
     }
 
     /// Tokens of a vocabulary of at most 65,536, in half the memory.
     pub fn from_narrow_tokens(tokens: Vec<u16>) -> TokenDataset {
-        TokenDataset::of(StoredTokens::narrow(tokens))
+        TokenDataset::all(Store::Narrow(Arc::new(tokens)))
     }
 
     /// The bytes of files, a token each, read whenever they are needed.
     pub fn from_files(files: ByteFiles) -> TokenDataset {
-        TokenDataset::of(StoredTokens::files(files))
+        TokenDataset::all(Store::Files(Arc::new(files)))
     }
 
     /// The tokens of files that hold them as numbers of 16 bits, little-endian, read whenever they
     /// are needed. A last byte without its second is left out.
     pub fn from_narrow_files(files: ByteFiles) -> TokenDataset {
-        TokenDataset::of(StoredTokens::narrow_files(files))
+        TokenDataset::all(Store::NarrowFiles(Arc::new(files)))
     }
 
     /// The same, with windows that begin only at these positions (in rising order).
@@ -87,10 +94,9 @@ impl TokenDataset {
     /// [`Error::Config`] when the places do not rise, or one is beyond the last token.
     pub fn with_ends(self, places: Vec<usize>, end: TokenId) -> Result<TokenDataset> {
         let len = self.len();
-        if !places.is_sorted() || places.last().is_some_and(|&last| last > len) {
-            let reason = message!("they have to rise, up to the number of tokens, {}", len);
-            return Err(Error::config("places", reason));
-        }
+        let fits = places.is_sorted() && places.last().is_none_or(|&last| last <= len);
+        let reason = message!("they have to rise, up to the number of tokens, {}", len);
+        Error::unless(fits, "places", reason)?;
         Ok(TokenDataset { tokens: self.tokens.ended(places, end), ..self })
     }
 
@@ -120,8 +126,7 @@ impl TokenDataset {
     pub fn tokens(&self, start: usize, len: usize) -> Result<Vec<TokenId>> {
         let mut tokens = Vec::new();
         let needed = (len as u64).saturating_mul(size_of::<TokenId>() as u64);
-        let refused = |_| Error::Memory { needed, available: memory::available() };
-        tokens.try_reserve_exact(len).map_err(refused)?;
+        tokens.try_reserve_exact(len).map_err(|_| memory::refused(needed))?;
         tokens.resize(len, 0);
         self.read(start, &mut tokens)?;
         Ok(tokens)

@@ -51,12 +51,8 @@ impl ByteFiles {
         for (path, skipped) in paths {
             let path = path.as_ref();
             let start = parts.last().map_or(0, |p| p.end);
-            let part = Part::open(path, *skipped, start).map_err(|source| Error::Io {
-                action: IoAction::Read,
-                path: path.into(),
-                source,
-            })?;
-            parts.push(part);
+            let part = Part::open(path, *skipped, start);
+            parts.push(part.map_err(|e| Error::io(IoAction::Read, path, e))?);
         }
         Ok(ByteFiles { parts })
     }
@@ -99,21 +95,17 @@ impl ByteFiles {
         for part in &self.parts[first..] {
             let (now, later) = out.split_at_mut(out.len().min(part.end - place));
             if !now.is_empty() {
-                part.read(place - part.start, now).map_err(|source| Error::Io {
-                    action: IoAction::GoOnReading,
-                    path: part.path.clone(),
-                    source,
-                })?;
+                let read = part.read(place - part.start, now);
+                read.map_err(|e| Error::io(IoAction::GoOnReading, &part.path, e))?;
             }
             (place, out) = (part.end, later);
         }
         match (out.is_empty(), self.parts.last()) {
             (true, _) | (_, None) => Ok(()),
-            (false, Some(part)) => Err(Error::Io {
-                action: IoAction::GoOnReading,
-                path: part.path.clone(),
-                source: io::ErrorKind::UnexpectedEof.into(),
-            }),
+            (false, Some(part)) => {
+                let end = io::ErrorKind::UnexpectedEof.into();
+                Err(Error::io(IoAction::GoOnReading, &part.path, end))
+            }
         }
     }
 

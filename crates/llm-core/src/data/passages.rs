@@ -24,12 +24,9 @@ impl Passages {
         let passages = Passages { windows, is_target, pass: Mutex::default() };
         let Passages { windows, is_target, .. } = &passages;
         let counts = |w: &Window| passages.targets_in(*w) > 0;
-        if windows.is_empty() || is_target.len() != tokens || !windows.iter().all(counts) {
-            let reason =
-                message!("each has to lie within the tokens and hold a target that counts");
-            return Err(Error::config("passages", reason));
-        }
-        Ok(passages)
+        let fits = !windows.is_empty() && is_target.len() == tokens && windows.iter().all(counts);
+        let reason = message!("each has to lie within the tokens and hold a target that counts");
+        Error::unless(fits, "passages", reason).map(|()| passages)
     }
 
     /// The windows of `batch_size` rows from `origin` on, and how many targets count in their step.
@@ -57,11 +54,8 @@ impl Passages {
     /// [`Error::Config`] when one is longer than that.
     pub fn row_len(some: &[Window], seq_len: usize) -> Result<usize> {
         let longest = some.iter().map(|w| w.len).max().unwrap_or(0);
-        if longest > seq_len {
-            let reason = message!("{} is shorter than a passage of {} tokens", seq_len, longest);
-            return Err(Error::config("seq_len", reason));
-        }
-        Ok(longest)
+        let reason = message!("{} is shorter than a passage of {} tokens", seq_len, longest);
+        Error::unless(longest <= seq_len, "seq_len", reason).map(|()| longest)
     }
 
     /// How many targets of a window count.

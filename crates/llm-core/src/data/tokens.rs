@@ -12,8 +12,10 @@ pub(super) struct StoredTokens {
     range: Range<usize>,
 }
 
+/// What holds the tokens of a whole sequence.
 #[derive(Clone)]
-enum Store {
+pub(super) enum Store {
+    /// One byte each.
     Bytes(Arc<Vec<u8>>),
     Narrow(Arc<Vec<u16>>),
     Wide(Arc<Vec<TokenId>>),
@@ -24,7 +26,7 @@ enum Store {
 }
 
 /// Tokens with one more after each of some places.
-struct Ended {
+pub(super) struct Ended {
     tokens: StoredTokens,
     /// In rising order, none beyond the last token.
     places: Vec<usize>,
@@ -32,39 +34,23 @@ struct Ended {
 }
 
 impl StoredTokens {
-    /// A byte each.
-    pub(super) fn bytes(bytes: Vec<u8>) -> StoredTokens {
-        StoredTokens { range: 0..bytes.len(), store: Store::Bytes(Arc::new(bytes)) }
-    }
-
-    /// Tokens of any vocabulary; those of a small one take a byte each.
-    pub(super) fn any(tokens: Vec<TokenId>) -> StoredTokens {
-        if tokens.iter().all(|&t| t < 256) {
-            return StoredTokens::bytes(tokens.iter().map(|&t| t as u8).collect());
-        }
-        StoredTokens { range: 0..tokens.len(), store: Store::Wide(Arc::new(tokens)) }
-    }
-
-    /// Of a vocabulary of at most 65,536.
-    pub(super) fn narrow(tokens: Vec<u16>) -> StoredTokens {
-        StoredTokens { range: 0..tokens.len(), store: Store::Narrow(Arc::new(tokens)) }
-    }
-
-    /// The bytes of files, read when they are asked for.
-    pub(super) fn files(files: ByteFiles) -> StoredTokens {
-        StoredTokens { range: 0..files.len(), store: Store::Files(Arc::new(files)) }
-    }
-
-    /// The numbers in files, two bytes each, read when they are asked for.
-    pub(super) fn narrow_files(files: ByteFiles) -> StoredTokens {
-        StoredTokens { range: 0..files.len() / 2, store: Store::NarrowFiles(Arc::new(files)) }
+    /// All that is in a store.
+    pub(super) fn all(store: Store) -> StoredTokens {
+        let len = match &store {
+            Store::Bytes(bytes) => bytes.len(),
+            Store::Narrow(tokens) => tokens.len(),
+            Store::Wide(tokens) => tokens.len(),
+            Store::Files(files) => files.len(),
+            Store::NarrowFiles(files) => files.len() / 2,
+            Store::Ended(ended) => ended.tokens.len() + ended.places.len(),
+        };
+        StoredTokens { store, range: 0..len }
     }
 
     /// These tokens and the token `end` after each of these numbers of them, which rise and are no
     /// more than there are.
     pub(super) fn ended(self, places: Vec<usize>, end: TokenId) -> StoredTokens {
-        let range = 0..self.len() + places.len();
-        StoredTokens { range, store: Store::Ended(Arc::new(Ended { tokens: self, places, end })) }
+        StoredTokens::all(Store::Ended(Arc::new(Ended { tokens: self, places, end })))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -91,24 +77,9 @@ impl StoredTokens {
             Store::Bytes(bytes) => widen(out, &bytes[range]),
             Store::Narrow(tokens) => widen(out, &tokens[range]),
             Store::Wide(tokens) => out.copy_from_slice(&tokens[range]),
-            Store::Files(files) => {
-                // Small enough for the stack, large enough for most windows.
-                let mut piece = [0; 4096];
-                for (i, out) in out.chunks_mut(piece.len()).enumerate() {
-                    let piece = &mut piece[..out.len()];
-                    files.read(first + i * 4096, piece)?;
-                    widen(out, piece);
-                }
-            }
+            Store::Files(files) => read_files(files, first, out, |[byte]| byte.into())?,
             Store::NarrowFiles(files) => {
-                let mut piece = [0; 4096];
-                for (i, out) in out.chunks_mut(2048).enumerate() {
-                    let piece = &mut piece[..2 * out.len()];
-                    files.read(2 * (first + i * 2048), piece)?;
-                    for (out, pair) in out.iter_mut().zip(piece.as_chunks().0) {
-                        *out = u16::from_le_bytes(*pair).into();
-                    }
-                }
+                read_files(files, first, out, |pair| u16::from_le_bytes(pair).into())?;
             }
             Store::Ended(ended) => ended.read(first, out)?,
         }
@@ -142,6 +113,24 @@ impl Ended {
     }
 }
 
+/// `out` becomes the tokens of N bytes each from number `first` on.
+fn read_files<const N: usize>(
+    files: &ByteFiles,
+    first: usize,
+    out: &mut [TokenId],
+    token: impl Fn([u8; N]) -> TokenId,
+) -> Result<()> {
+    // Small enough for the stack, large enough for most windows.
+    let mut piece = [0; 4096];
+    let tokens = piece.len() / N;
+    for (i, out) in out.chunks_mut(tokens).enumerate() {
+        let piece = &mut piece[..N * out.len()];
+        files.read(N * (first + i * tokens), piece)?;
+        out.iter_mut().zip(piece.as_chunks().0).for_each(|(out, bytes)| *out = token(*bytes));
+    }
+    Ok(())
+}
+
 fn widen<N: Copy + Into<TokenId>>(out: &mut [TokenId], tokens: &[N]) {
     for (out, &token) in out.iter_mut().zip(tokens) {
         *out = token.into();
@@ -154,7 +143,7 @@ mod tests {
 
     #[test]
     fn added_tokens_stand_after_their_places() {
-        let bytes = StoredTokens::bytes((0..10).collect());
+        let bytes = StoredTokens::all(Store::Bytes(Arc::new((0..10).collect())));
         let ended = bytes.part(2..9).ended(vec![0, 3, 3, 7], 99);
         let all = [99, 2, 3, 4, 99, 99, 5, 6, 7, 8, 99];
         assert_eq!(ended.len(), all.len());
@@ -182,13 +171,13 @@ mod tests {
         let little: Vec<u8> = narrow.iter().flat_map(|n| n.to_le_bytes()).collect();
         std::fs::write(pairs.path(), &little).unwrap();
         let stores = [
-            (StoredTokens::bytes(bytes.clone()), 0),
-            (StoredTokens::narrow(narrow), 300),
-            (StoredTokens::any(bytes.iter().map(|&b| TokenId::from(b)).collect()), 0),
-            (StoredTokens::any(wide), 300),
-            (StoredTokens::files(ByteFiles::open(&[file.path()]).unwrap()), 0),
-            (StoredTokens::narrow_files(ByteFiles::open(&[pairs.path()]).unwrap()), 300),
+            (Store::Bytes(Arc::new(bytes.clone())), 0),
+            (Store::Narrow(Arc::new(narrow)), 300),
+            (Store::Wide(Arc::new(wide)), 300),
+            (Store::Files(Arc::new(ByteFiles::open(&[file.path()]).unwrap())), 0),
+            (Store::NarrowFiles(Arc::new(ByteFiles::open(&[pairs.path()]).unwrap())), 300),
         ];
+        let stores = stores.map(|(store, more)| (StoredTokens::all(store), more));
         for (start, len) in [(0, 10), (9_990, 20), (10_000, 3), (usize::MAX, 2), (7, 9_000)] {
             for (tokens, more) in &stores {
                 let mut out = vec![77; len];

@@ -123,10 +123,7 @@ impl<'m> Decoder<'m> {
         if tokens.is_empty() || tokens.len() > room {
             return Err(Error::shape("decoder", format!("1 to {room} tokens"), &[tokens.len()]));
         }
-        if let Some(position) = tokens.iter().position(|&token| token as usize >= v) {
-            let token = tokens[position];
-            return Err(Error::TokenOutOfRange { token, position, vocab_size: v });
-        }
+        Error::unless_within(tokens, v)?;
         let large = tokens.len() > 1 || config.d_model * config.d_model * 4 >= LARGE;
         if large {
             parallel::awake(|| self.read(tokens))?;

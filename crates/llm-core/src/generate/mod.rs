@@ -100,9 +100,8 @@ impl<'m> Generator<'m> {
     ) -> Result<Generator<'m>> {
         sampling.check()?;
         let window = model.config().seq_len;
-        if !(1..=window).contains(&slide) {
-            return Err(Error::config("slide", message!("{} is outside 1..={}", slide, window)));
-        }
+        let within = (1..=window).contains(&slide);
+        Error::unless(within, "slide", message!("{} is outside 1..={}", slide, window))?;
         check_prompt(prompt, model.config().vocab_size)?;
         let decoder = Decoder::with_weights(model, kind)?;
         let (tokens, prompt_len) = (prompt.to_vec(), prompt.len());
@@ -198,10 +197,7 @@ fn check_prompt(prompt: &[TokenId], vocab_size: usize) -> Result<()> {
     if prompt.is_empty() {
         return Err(Error::shape("generate", "a prompt of one token or more", &[0]));
     }
-    match prompt.iter().position(|&t| t as usize >= vocab_size) {
-        Some(at) => Err(Error::TokenOutOfRange { token: prompt[at], position: at, vocab_size }),
-        None => Ok(()),
-    }
+    Error::unless_within(prompt, vocab_size)
 }
 
 /// The first of `n` tokens that the next one follows from, with `window` positions.

@@ -4,7 +4,7 @@
 //! repetition penalty, temperature, top-k, top-p, min-p; then one token is drawn from what is left.
 
 use crate::base::rng::stream;
-use crate::base::{Error, Message, Result, TokenId};
+use crate::base::{Error, Result, TokenId};
 use crate::buffer::Preview;
 use crate::message;
 use rand::Rng;
@@ -82,23 +82,15 @@ impl Sampling {
     /// # Errors
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
-        let finite = |x: f32| x.is_finite();
-        let wrong = |name, reason: Message| Err(Error::config(name, reason));
-        match self {
-            s if !(s.temperature >= 0.0 && finite(s.temperature)) => {
-                wrong("temperature", message!("{} is not 0 or more", s.temperature))
-            }
-            s if !(s.top_p > 0.0 && s.top_p <= 1.0) => {
-                wrong("top_p", message!("{} is not above 0 and at most 1", s.top_p))
-            }
-            s if !(0.0..=1.0).contains(&s.min_p) => {
-                wrong("min_p", message!("{} is outside 0..=1", s.min_p))
-            }
-            s if !(s.repetition_penalty > 0.0 && finite(s.repetition_penalty)) => {
-                wrong("repetition_penalty", message!("{} is not above 0", s.repetition_penalty))
-            }
-            _ => Ok(()),
-        }
+        let Sampling { temperature, top_p, min_p, repetition_penalty: penalty, .. } = *self;
+        let fits = temperature >= 0.0 && temperature.is_finite();
+        Error::unless(fits, "temperature", message!("{} is not 0 or more", temperature))?;
+        let fits = top_p > 0.0 && top_p <= 1.0;
+        Error::unless(fits, "top_p", message!("{} is not above 0 and at most 1", top_p))?;
+        let within = (0.0..=1.0).contains(&min_p);
+        Error::unless(within, "min_p", message!("{} is outside 0..=1", min_p))?;
+        let fits = penalty > 0.0 && penalty.is_finite();
+        Error::unless(fits, "repetition_penalty", message!("{} is not above 0", penalty))
     }
 
     /// Tokens that may follow `so_far`, with their probabilities, the most likely first. Greedy

@@ -3,43 +3,53 @@
 use super::parallel::{self, LIGHT};
 use super::simd::simd_kernel;
 
-/// y ← a + b.
-pub fn add(y: &mut [f32], a: &[f32], b: &[f32]) {
-    parallel::with_two(y, a, b, LIGHT, add_chunk);
-}
-
-simd_kernel! {
-    fn add_chunk(y: &mut [f32], a: &[f32], b: &[f32]) {
-        for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
-            *y = a + b;
+/// Defines a kernel that writes, for the elements of its one or two inputs at each place, the value of
+/// its body to the same place of the output: `pub fn name(x) by GRAIN { value }`, cut for several
+/// threads at `GRAIN` elements. As in a `simd_kernel!`, the constant `FMA` says whether fused
+/// multiply-add is cheap.
+macro_rules! map_kernel {
+    ($(#[$meta:meta])* pub fn $name:ident($x:ident) by $grain:ident $value:block) => {
+        $(#[$meta])*
+        pub fn $name(y: &mut [f32], $x: &[f32]) {
+            $crate::kernels::simd::simd_kernel! {
+                fn chunk(y: &mut [f32], x: &[f32]) {
+                    for (y, &$x) in y.iter_mut().zip(x) {
+                        *y = $value;
+                    }
+                }
+            }
+            $crate::kernels::parallel::with_one(y, $x, $crate::kernels::parallel::$grain, chunk);
         }
-    }
-}
-
-/// y ← a − b.
-pub fn sub(y: &mut [f32], a: &[f32], b: &[f32]) {
-    parallel::with_two(y, a, b, LIGHT, sub_chunk);
-}
-
-simd_kernel! {
-    fn sub_chunk(y: &mut [f32], a: &[f32], b: &[f32]) {
-        for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
-            *y = a - b;
+    };
+    ($(#[$meta:meta])* pub fn $name:ident($a:ident, $b:ident) by $grain:ident $value:block) => {
+        $(#[$meta])*
+        pub fn $name(y: &mut [f32], $a: &[f32], $b: &[f32]) {
+            $crate::kernels::simd::simd_kernel! {
+                fn chunk(y: &mut [f32], a: &[f32], b: &[f32]) {
+                    for ((y, &$a), &$b) in y.iter_mut().zip(a).zip(b) {
+                        *y = $value;
+                    }
+                }
+            }
+            $crate::kernels::parallel::with_two(y, $a, $b, $crate::kernels::parallel::$grain, chunk);
         }
-    }
+    };
+}
+pub(crate) use map_kernel;
+
+map_kernel! {
+    /// y ← a + b.
+    pub fn add(a, b) by LIGHT { a + b }
 }
 
-/// y ← a·b, element by element.
-pub fn mul(y: &mut [f32], a: &[f32], b: &[f32]) {
-    parallel::with_two(y, a, b, LIGHT, mul_chunk);
+map_kernel! {
+    /// y ← a − b.
+    pub fn sub(a, b) by LIGHT { a - b }
 }
 
-simd_kernel! {
-    fn mul_chunk(y: &mut [f32], a: &[f32], b: &[f32]) {
-        for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
-            *y = a * b;
-        }
-    }
+map_kernel! {
+    /// y ← a·b, element by element.
+    pub fn mul(a, b) by LIGHT { a * b }
 }
 
 /// y ← y + x.

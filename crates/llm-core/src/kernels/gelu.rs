@@ -5,44 +5,32 @@
 //! computed as x·σ(2u), the same by ½(1 + tanh u) = σ(2u): one exponential, and no cancellation
 //! for negative x.
 
+use super::elementwise::map_kernel;
 use super::math::sigmoid;
-use super::parallel::{self, HEAVY};
-use super::simd::{fma, simd_kernel};
+use super::simd::fma;
 
 /// √(2/π).
 const C0: f32 = 0.797_884_6;
 /// The cubic term's factor (Hendrycks and Gimpel, "Gaussian Error Linear Units").
 const C1: f32 = 0.044_715;
 
-/// y ← gelu(x).
-pub fn forward(y: &mut [f32], x: &[f32]) {
-    parallel::with_one(y, x, HEAVY, forward_chunk);
-}
-
-simd_kernel! {
-    fn forward_chunk(y: &mut [f32], x: &[f32]) {
-        for (y, &x) in y.iter_mut().zip(x) {
-            let u = C0 * x * fma::<FMA>(C1 * x, x, 1.0);
-            *y = x * sigmoid::<FMA>(2.0 * u);
-        }
+map_kernel! {
+    /// y ← gelu(x).
+    pub fn forward(x) by HEAVY {
+        let u = C0 * x * fma::<FMA>(C1 * x, x, 1.0);
+        x * sigmoid::<FMA>(2.0 * u)
     }
 }
 
-/// dx ← dy·gelu′(x).
-///
-/// With s = σ(2u):  gelu′(x) = s + x·s·(1 − s)·2u′,  u′ = √(2/π)·(1 + 3·0.044715·x²).
-pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-    parallel::with_two(dx, dy, x, HEAVY, backward_chunk);
-}
-
-simd_kernel! {
-    fn backward_chunk(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-        for ((dx, &dy), &x) in dx.iter_mut().zip(dy).zip(x) {
-            let u = C0 * x * fma::<FMA>(C1 * x, x, 1.0);
-            let two_du = 2.0 * C0 * fma::<FMA>(3.0 * C1 * x, x, 1.0);
-            let s = sigmoid::<FMA>(2.0 * u);
-            *dx = dy * fma::<FMA>(x * s * (1.0 - s), two_du, s);
-        }
+map_kernel! {
+    /// dx ← dy·gelu′(x).
+    ///
+    /// With s = σ(2u):  gelu′(x) = s + x·s·(1 − s)·2u′,  u′ = √(2/π)·(1 + 3·0.044715·x²).
+    pub fn backward(dy, x) by HEAVY {
+        let u = C0 * x * fma::<FMA>(C1 * x, x, 1.0);
+        let two_du = 2.0 * C0 * fma::<FMA>(3.0 * C1 * x, x, 1.0);
+        let s = sigmoid::<FMA>(2.0 * u);
+        dy * fma::<FMA>(x * s * (1.0 - s), two_du, s)
     }
 }
 

@@ -8,9 +8,9 @@
 //! Reference: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)"; the coefficients of P:
 //! Press et al., "Numerical Recipes", a Chebyshev fit of erfc.
 
+use super::elementwise::map_kernel;
 use super::math::exp;
-use super::parallel::{self, HEAVY};
-use super::simd::{fma, simd_kernel};
+use super::simd::fma;
 
 /// Of P, the highest power first.
 const P: [f32; 10] = [
@@ -41,30 +41,16 @@ fn share_below<const FMA: bool>(x: f32) -> f32 {
     if x < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// y ← gelu(x).
-pub fn forward(y: &mut [f32], x: &[f32]) {
-    parallel::with_one(y, x, HEAVY, forward_chunk);
+map_kernel! {
+    /// y ← gelu(x).
+    pub fn forward(x) by HEAVY { x * share_below::<FMA>(x) }
 }
 
-simd_kernel! {
-    fn forward_chunk(y: &mut [f32], x: &[f32]) {
-        for (y, &x) in y.iter_mut().zip(x) {
-            *y = x * share_below::<FMA>(x);
-        }
-    }
-}
-
-/// dx ← dy·gelu′(x),  gelu′(x) = Φ(x) + x·φ(x),  φ(x) = exp(−½x²)/√(2π).
-pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-    parallel::with_two(dx, dy, x, HEAVY, backward_chunk);
-}
-
-simd_kernel! {
-    fn backward_chunk(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-        for ((dx, &dy), &x) in dx.iter_mut().zip(dy).zip(x) {
-            let density = PEAK * exp::<FMA>(-0.5 * x * x);
-            *dx = dy * fma::<FMA>(x, density, share_below::<FMA>(x));
-        }
+map_kernel! {
+    /// dx ← dy·gelu′(x),  gelu′(x) = Φ(x) + x·φ(x),  φ(x) = exp(−½x²)/√(2π).
+    pub fn backward(dy, x) by HEAVY {
+        let density = PEAK * exp::<FMA>(-0.5 * x * x);
+        dy * fma::<FMA>(x, density, share_below::<FMA>(x))
     }
 }
 

@@ -6,34 +6,19 @@
 //!
 //! Reference: So et al., "Primer: Searching for Efficient Transformers for Language Modeling".
 
-use super::parallel::{self, LIGHT};
-use super::simd::simd_kernel;
+use super::elementwise::map_kernel;
 
-/// y ← max(x, 0)².
-pub fn forward(y: &mut [f32], x: &[f32]) {
-    parallel::with_one(y, x, LIGHT, forward_chunk);
-}
-
-simd_kernel! {
-    fn forward_chunk(y: &mut [f32], x: &[f32]) {
-        for (y, &x) in y.iter_mut().zip(x) {
-            let positive = positive(x);
-            *y = positive * positive;
-        }
+map_kernel! {
+    /// y ← max(x, 0)².
+    pub fn forward(x) by LIGHT {
+        let positive = positive(x);
+        positive * positive
     }
 }
 
-/// dx ← dy·2·max(x, 0).
-pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-    parallel::with_two(dx, dy, x, LIGHT, backward_chunk);
-}
-
-simd_kernel! {
-    fn backward_chunk(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-        for ((dx, &dy), &x) in dx.iter_mut().zip(dy).zip(x) {
-            *dx = dy * (2.0 * positive(x));
-        }
-    }
+map_kernel! {
+    /// dx ← dy·2·max(x, 0).
+    pub fn backward(dy, x) by LIGHT { dy * (2.0 * positive(x)) }
 }
 
 /// max(x, 0), and NaN for NaN, which `f32::max` would pass over.

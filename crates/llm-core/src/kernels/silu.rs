@@ -6,34 +6,21 @@
 //! Reference: Elfwing, Uchibe, Doya, "Sigmoid-Weighted Linear Units for Neural Network Function
 //! Approximation in Reinforcement Learning"; Shazeer, "GLU Variants Improve Transformer".
 
+use super::elementwise::map_kernel;
 use super::math::sigmoid;
 use super::parallel::{self, HEAVY};
 use super::simd::{fma, simd_kernel};
 
-/// y ← silu(x).
-pub fn forward(y: &mut [f32], x: &[f32]) {
-    parallel::with_one(y, x, HEAVY, forward_chunk);
+map_kernel! {
+    /// y ← silu(x).
+    pub fn forward(x) by HEAVY { x * sigmoid::<FMA>(x) }
 }
 
-simd_kernel! {
-    fn forward_chunk(y: &mut [f32], x: &[f32]) {
-        for (y, &x) in y.iter_mut().zip(x) {
-            *y = x * sigmoid::<FMA>(x);
-        }
-    }
-}
-
-/// dx ← dy·silu′(x),  silu′(x) = σ(x) + x·σ(x)·(1 − σ(x)).
-pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-    parallel::with_two(dx, dy, x, HEAVY, backward_chunk);
-}
-
-simd_kernel! {
-    fn backward_chunk(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-        for ((dx, &dy), &x) in dx.iter_mut().zip(dy).zip(x) {
-            let s = sigmoid::<FMA>(x);
-            *dx = dy * fma::<FMA>(x * s, 1.0 - s, s);
-        }
+map_kernel! {
+    /// dx ← dy·silu′(x),  silu′(x) = σ(x) + x·σ(x)·(1 − σ(x)).
+    pub fn backward(dy, x) by HEAVY {
+        let s = sigmoid::<FMA>(x);
+        dy * fma::<FMA>(x * s, 1.0 - s, s)
     }
 }
 

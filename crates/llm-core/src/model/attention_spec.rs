@@ -4,6 +4,7 @@
 use super::attention_keys::{Keys, SCALING, refused};
 use super::{Config, Param, ParamList, Rotary};
 use crate::base::{Error, Message, Result, Settings, Value};
+use crate::kernels::attention::Scoring;
 use crate::message;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,8 @@ pub struct AttentionSpec {
     pub rotary: Option<Rotary>,
     /// Positions that a query reads, its own among them; all up to its own by default.
     pub window: Option<usize>,
+    /// c of the soft cap of scores: s becomes c·tanh(s/c) before the softmax, so that none is beyond ±c.
+    pub soft_cap: Option<f64>,
     /// Queries and keys are normed by RMSNorm, each with one gain `[D]` for all heads.
     pub qk_norm: bool,
     /// Whether `w_qkv` and `w_proj` have a bias.
@@ -73,6 +76,7 @@ impl AttentionSpec {
             head_dim: None,
             rotary: None,
             window: None,
+            soft_cap: None,
             qk_norm: false,
             biases: [true; 2],
             head_mask: Vec::new(),
@@ -88,6 +92,15 @@ impl AttentionSpec {
     /// D in a model of width C.
     pub fn head_dim(&self, d_model: usize) -> usize {
         self.head_dim.unwrap_or(d_model / self.n_heads.max(1))
+    }
+
+    /// How scores come about in a model of width C.
+    pub fn scoring(&self, d_model: usize) -> Scoring {
+        Scoring {
+            soft_cap: self.soft_cap.map(|c| c as f32),
+            window: self.window.unwrap_or(usize::MAX),
+            ..Scoring::new(self.head_dim(d_model))
+        }
     }
 
     /// H·D: channels of all heads of queries.
@@ -178,6 +191,9 @@ impl AttentionSpec {
         if self.window == Some(0) {
             return err("window", message!("0 positions: a query sees at least its own"));
         }
+        if let Some(c) = self.soft_cap.filter(|c| !(*c as f32 > 0.0 && (*c as f32).is_finite())) {
+            return err("soft_cap", message!("{} is not a finite number above 0", c));
+        }
         let want = config.n_layers.saturating_mul(h);
         if !self.head_mask.is_empty() && self.head_mask.len() != want {
             let reason = message!("{} entries for {} heads", self.head_mask.len(), want);
@@ -206,6 +222,7 @@ impl AttentionSpec {
             (SCALING[2], scaling.map(|s| Value::Double(s.high))),
             (SCALING[3], scaling.map(|s| whole(s.original))),
             ("window", self.window.map(whole)),
+            ("soft_cap", self.soft_cap.map(Value::Double)),
             ("qk_norm", self.qk_norm.then_some(Value::Bool(true))),
             ("qkv_bias", (!qkv_bias).then_some(Value::Bool(false))),
             ("proj_bias", (!proj_bias).then_some(Value::Bool(false))),
@@ -267,6 +284,7 @@ impl AttentionSpec {
             head_dim: left.whole("head_dim")?,
             rotary,
             window: left.whole("window")?,
+            soft_cap: left.double("soft_cap")?,
             qk_norm: left.yes("qk_norm")?.unwrap_or(false),
             biases: [left.yes("qkv_bias")?.unwrap_or(true), left.yes("proj_bias")?.unwrap_or(true)],
             other: left.rest(),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// There is no number of heads here: attention is chosen separately from the config, see
 /// [`Attention`](super::Attention).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Config {
     /// V: number of different tokens.
     pub vocab_size: usize,

@@ -75,18 +75,14 @@ impl Config {
 
     pub(super) fn check_ngrams(&self) -> Result<()> {
         let within = self.ngrams.iter().all(|n| (2..=Config::MAX_NGRAM).contains(n));
-        if !within || !self.ngrams.is_sorted_by(|a, b| a < b) {
-            let reason = message!(
-                "it is a list of different numbers in 2..={}, the smallest first, such as 2,3,4",
-                Config::MAX_NGRAM
-            );
-            return Err(Error::config("ngrams", reason));
-        }
-        if !(1..=Config::MAX_NGRAM_ROWS).contains(&self.ngram_rows) {
-            let reason = message!("{} is outside 1..={}", self.ngram_rows, Config::MAX_NGRAM_ROWS);
-            return Err(Error::config("ngram_rows", reason));
-        }
-        Ok(())
+        let reason = message!(
+            "it is a list of different numbers in 2..={}, the smallest first, such as 2,3,4",
+            Config::MAX_NGRAM
+        );
+        Error::unless(within && self.ngrams.is_sorted_by(|a, b| a < b), "ngrams", reason)?;
+        let within = (1..=Config::MAX_NGRAM_ROWS).contains(&self.ngram_rows);
+        let reason = message!("{} is outside 1..={}", self.ngram_rows, Config::MAX_NGRAM_ROWS);
+        Error::unless(within, "ngram_rows", reason)
     }
 }
 

@@ -58,8 +58,7 @@ impl Attention for SingleHead {
 
     fn decode(&self, step: Decode<'_>) -> Result<()> {
         step.with_keys_and_values(1, |Position { q, keys, values, scores, y }| {
-            let scale = 1.0 / (q.len() as f32).sqrt();
-            kernel::attend_one(q, keys, values, scale, scores, y);
+            kernel::attend_one(q, keys, values, kernel::Scoring::new(q.len()), scores, y);
         })
     }
 }

@@ -4,7 +4,7 @@ use super::{Context, expect_shape, linear_lastdim};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::attention::{
-    Accumulate, Head, HeadGradients, HeadOutput, backward, each_head, forward, head_view,
+    Accumulate, Head, HeadGradients, HeadOutput, Scoring, backward, each_head, forward, head_view,
     head_views, head_views_mut, qkv_views_mut, row_views_mut,
 };
 use crate::kernels::dropout::Dropout;
@@ -105,7 +105,7 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
         return Err(Error::shape("self_attention_1h", QKV, qkv.shape()));
     }
     let c = c3 / 3;
-    let scale = 1.0 / (c as f32).sqrt();
+    let scoring = Scoring::new(c);
     let work = b * t * t;
 
     let (mut y, mut lse) = (Buffer::stale(b * t * c), Buffer::stale(b * t));
@@ -114,12 +114,12 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
     each_head(outputs, work, |sequence, _, [y, lse]| {
         let qkv = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
         let masks = dropout.map(|masks| masks.skip(sequence * t));
-        forward(Head { masks, ..Head::new(qkv, scale) }, y, lse);
+        forward(Head { masks, ..Head::new(qkv, scoring) }, y, lse);
     });
 
     let y = Arc::new(y);
     let (parent, kept, qkv_value) = (qkv.parent(), y.clone(), qkv.detach());
-    let facts = || listing::attention([1, 1, c, usize::MAX], scale, &[], dropout);
+    let facts = || listing::attention([1, 1, c], scoring, &[], dropout);
     let op = Op::new("attention", [qkv]).says(&facts);
     Ok(Tensor::from_op_sharing(op, &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
@@ -130,7 +130,7 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
             let masks = dropout.map(|masks| masks.skip(sequence * t));
             let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, 0));
             let output = HeadOutput { y, lse: &lse[sequence * t..(sequence + 1) * t], dy };
-            let head = Head { masks, ..Head::new(qkv, scale) };
+            let head = Head { masks, ..Head::new(qkv, scoring) };
             backward(head, output, HeadGradients { dq, dk, dv }, Accumulate::First);
         });
         grads.give(&parent, dqkv);

@@ -79,7 +79,7 @@ impl<'a> Context<'a> {
         self.show_heads(y, n_heads, |sequence, head| {
             let [q, k, v] =
                 [0, 1, 2].map(|part| kernel::head_view(&parts, sequence, part * n_heads + head));
-            (kernel::probs(q, k, 1.0 / (d as f32).sqrt()), v)
+            (kernel::probs(q, k, kernel::Scoring::new(d)), v)
         })
     }
 

@@ -34,9 +34,7 @@ pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
         return Err(Error::TokenOutOfRange { token: targets[position], position, vocab_size: v });
     }
     let counted = targets.iter().filter(|&&t| t != IGNORED).count();
-    if counted == 0 {
-        return Err(Error::config("targets", message!("all of them are ignored")));
-    }
+    Error::unless(counted > 0, "targets", message!("all of them are ignored"))?;
     let mut lse = Buffer::stale(n);
     kernel::log_sum_exp(&mut lse, logits.data(), v);
     let total: f64 = kernel::row_losses(&lse, logits.data(), targets, v).map(f64::from).sum();

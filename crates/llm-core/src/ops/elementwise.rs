@@ -20,10 +20,7 @@ use crate::tensor::{Op, Tensor};
 /// # Errors
 /// [`Error::Shape`] when the shapes do not fit.
 pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    if a.shape() != b.shape() {
-        let [a, b] = together("add", a, b)?;
-        return add(&a, &b);
-    }
+    let [a, b] = &together("add", a, b)?;
     let _span = span("add");
     let mut y = Buffer::stale(a.numel());
     kernel::add(&mut y, a.data(), b.data());
@@ -46,10 +43,7 @@ pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As for [`add`].
 pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    if a.shape() != b.shape() {
-        let [a, b] = together("sub", a, b)?;
-        return sub(&a, &b);
-    }
+    let [a, b] = &together("sub", a, b)?;
     let _span = span("sub");
     let mut y = Buffer::stale(a.numel());
     kernel::sub(&mut y, a.data(), b.data());
@@ -76,10 +70,7 @@ pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// As for [`add`].
 pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    if a.shape() != b.shape() {
-        let [a, b] = together("mul", a, b)?;
-        return mul(&a, &b);
-    }
+    let [a, b] = &together("mul", a, b)?;
     let _span = span("mul");
     let mut y = Buffer::stale(a.numel());
     kernel::mul(&mut y, a.data(), b.data());
@@ -145,13 +136,7 @@ pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
 /// # Errors
 /// None; a `Result` so that ops compose alike.
 pub fn sum(x: &Tensor) -> Result<Tensor> {
-    let _span = span("sum");
-    let parent = x.parent();
-    let total = kernel::sum(x.data()) as f32;
-    Ok(Tensor::from_op(Op::new("sum", [x]), &[1], vec![total], &[&x.parent()], move |dy, grads| {
-        let share = dy[0];
-        grads.accumulate_zeroed(&parent, |dx| dx.iter_mut().for_each(|d| *d += share));
-    }))
+    Ok(share_of_sum("sum", x, 1))
 }
 
 /// y = (1/N)·Σ x over all N elements, accumulated in f64.
@@ -165,15 +150,19 @@ pub fn sum(x: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Shape`] when there is no element.
 pub fn mean(x: &Tensor) -> Result<Tensor> {
-    let _span = span("mean");
-    let n = x.numel();
-    if n == 0 {
+    if x.numel() == 0 {
         return Err(Error::shape("mean", "at least one element", x.shape()));
     }
+    Ok(share_of_sum("mean", x, x.numel()))
+}
+
+/// (1/n)·Σ x.
+fn share_of_sum(op: &'static str, x: &Tensor, n: usize) -> Tensor {
+    let _span = span(op);
+    let y = (kernel::sum(x.data()) / n as f64) as f32;
     let parent = x.parent();
-    let mean = (kernel::sum(x.data()) / n as f64) as f32;
-    Ok(Tensor::from_op(Op::new("mean", [x]), &[1], vec![mean], &[&x.parent()], move |dy, grads| {
+    Tensor::from_op(Op::new(op, [x]), &[1], vec![y], &[&x.parent()], move |dy, grads| {
         let share = dy[0] / n as f32;
         grads.accumulate_zeroed(&parent, |dx| dx.iter_mut().for_each(|d| *d += share));
-    }))
+    })
 }

@@ -39,9 +39,7 @@ pub fn embedding_of(
     if elements(shape) != Some(ids.len()) || ids.is_empty() || c == 0 {
         return Err(Error::shape("embedding", format!("ids for {shape:?}"), &[ids.len()]));
     }
-    if let Some(position) = ids.iter().position(|&id| id as usize >= v) {
-        return Err(Error::TokenOutOfRange { token: ids[position], position, vocab_size: v });
-    }
+    Error::unless_within(ids, v)?;
     let mut y = Buffer::stale(ids.len() * c);
     kernel::forward(&mut y, w.data(), ids, c);
     let (parent, given, ids) = (w.parent(), ids, Tokens::copy_of(ids));

@@ -24,6 +24,7 @@
 //! Each file has an op's forward and, inside the closure given to
 //! [`Tensor::from_op`](crate::Tensor::from_op), its backward.
 
+mod activation;
 mod attention;
 mod broadcast;
 mod concat;

@@ -1,5 +1,6 @@
 //! silu, and swiglu: the gate of an MLP.
 
+use super::activation::activation;
 use super::{last_dim, with_last};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
@@ -19,15 +20,7 @@ use crate::tensor::{Op, Tensor};
 /// Elfwing, Uchibe, Doya, "Sigmoid-Weighted Linear Units for Neural Network Function Approximation
 /// in Reinforcement Learning".
 pub fn silu(x: &Tensor) -> Result<Tensor> {
-    let _span = span("silu");
-    let mut y = Buffer::stale(x.numel());
-    kernel::forward(&mut y, x.data());
-    let (parent, value) = (x.parent(), x.detach());
-    Ok(Tensor::from_op(Op::new("silu", [x]), x.shape(), y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        kernel::backward(&mut dx, &dy, value.data());
-        grads.give(&parent, dx);
-    }))
+    activation("silu", x, kernel::forward, kernel::backward)
 }
 
 /// y = silu(a) ∘ u, where a is the first half of the last axis of x, and u the second.

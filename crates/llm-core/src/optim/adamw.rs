@@ -1,19 +1,16 @@
 //! AdamW: Adam with decoupled weight decay.
 
-use super::{Hyperparameters, Optimizer, OptimizerRow, OptimizerState, Slot};
+use super::{Hyperparameters, Optimizer, OptimizerParts, OptimizerRow, Slot};
 use crate::autograd::Gradients;
-use crate::base::Result;
+use crate::base::{Result, Settings};
 use crate::kernels::adamw::{AdamWUpdate, step};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
-/// The optimizer and its state: for each parameter m, the running mean of its gradient, and v, that
-/// of the gradient's square.
+/// AdamW and its state: for each parameter m, the running mean of its gradient, and v, that of the
+/// gradient's square.
 #[derive(Clone, Debug)]
-pub struct AdamW {
-    config: Hyperparameters,
-    state: OptimizerState,
-}
+pub struct AdamW(OptimizerParts);
 
 impl AdamW {
     /// The name in checkpoints and settings.
@@ -22,7 +19,7 @@ impl AdamW {
     pub const SLOTS: &'static [Slot] =
         &[Slot { name: "m", mean_of_squares: false }, Slot { name: "v", mean_of_squares: true }];
 
-    /// It as a run can name it.
+    /// The row by which a run can name it.
     pub const ROW: OptimizerRow = OptimizerRow {
         name: AdamW::NAME,
         doc: "Adam with decoupled weight decay",
@@ -37,18 +34,17 @@ impl AdamW {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when a setting is outside its range.
     pub fn new(config: Hyperparameters) -> Result<AdamW> {
-        config.check()?;
-        Ok(AdamW { config, state: OptimizerState::default() })
+        OptimizerParts::new(&AdamW::ROW, config, Settings::default()).map(AdamW)
     }
 }
 
 impl Optimizer for AdamW {
-    fn row(&self) -> &'static OptimizerRow {
-        &AdamW::ROW
+    fn parts(&self) -> &OptimizerParts {
+        &self.0
     }
 
-    fn config(&self) -> &Hyperparameters {
-        &self.config
+    fn parts_mut(&mut self) -> &mut OptimizerParts {
+        &mut self.0
     }
 
     /// m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
@@ -63,21 +59,13 @@ impl Optimizer for AdamW {
         grad_scale: f32,
     ) -> Result<()> {
         let _span = span("adamw");
-        let Hyperparameters { beta1, beta2, eps, .. } = self.config;
-        let config = self.config;
-        self.state.update(parameters, grads, |t, p, [m, v], g| {
+        let OptimizerParts { config, state, .. } = &mut self.0;
+        let Hyperparameters { beta1, beta2, eps, .. } = *config;
+        state.update(parameters, grads, |t, p, [m, v], g| {
             let weight_decay = config.decay_of(p);
             let update = AdamWUpdate { lr, beta1, beta2, eps, weight_decay, t, grad_scale };
             step(p.data_mut(), m, v, g, update);
         })
-    }
-
-    fn state(&self) -> &OptimizerState {
-        &self.state
-    }
-
-    fn state_mut(&mut self) -> &mut OptimizerState {
-        &mut self.state
     }
 
     fn boxed(&self) -> Box<dyn Optimizer> {

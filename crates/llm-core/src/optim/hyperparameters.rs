@@ -38,18 +38,14 @@ impl Hyperparameters {
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
         for (field, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
-            if !(0.0..1.0).contains(&beta) {
-                return Err(Error::config(field, message!("{} is outside 0..1", beta)));
-            }
+            let within = (0.0..1.0).contains(&beta);
+            Error::unless(within, field, message!("{} is outside 0..1", beta))?;
         }
-        if !(self.eps > 0.0 && self.eps.is_finite()) {
-            return Err(Error::config("eps", message!("{} is not above 0", self.eps)));
-        }
-        if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
-            let reason = message!("{} is not 0 or more", self.weight_decay);
-            return Err(Error::config("weight_decay", reason));
-        }
-        Ok(())
+        let (eps, decay) = (self.eps, self.weight_decay);
+        let fits = eps > 0.0 && eps.is_finite();
+        Error::unless(fits, "eps", message!("{} is not above 0", eps))?;
+        let fits = decay >= 0.0 && decay.is_finite();
+        Error::unless(fits, "weight_decay", message!("{} is not 0 or more", decay))
     }
 
     /// λ of one parameter: 0 for a vector, unless every tensor decays.

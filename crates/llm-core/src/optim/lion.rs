@@ -1,13 +1,13 @@
 //! Lion: steps of one size, along the sign of a running mean.
 
-use super::{Hyperparameters, Optimizer, OptimizerRow, OptimizerState, Slot};
+use super::{Hyperparameters, Optimizer, OptimizerParts, OptimizerRow, Slot};
 use crate::autograd::Gradients;
-use crate::base::Result;
+use crate::base::{Result, Settings};
 use crate::kernels::lion::{LionUpdate, step};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
-/// The optimizer and its state: for each parameter m, a running mean of its gradient.
+/// Lion and its state: for each parameter m, a running mean of its gradient.
 ///
 /// It keeps one number per weight where [`AdamW`](super::AdamW) keeps two. Every weight moves by
 /// the whole learning rate in every step, so the rate is chosen 3 to 10 times smaller than AdamW's
@@ -15,18 +15,15 @@ use crate::tensor::Tensor;
 ///
 /// Reference: Chen et al., "Symbolic Discovery of Optimization Algorithms".
 #[derive(Clone, Debug)]
-pub struct Lion {
-    config: Hyperparameters,
-    state: OptimizerState,
-}
+pub struct Lion(OptimizerParts);
 
 impl Lion {
     /// The name in checkpoints and settings.
     pub const NAME: &'static str = "lion";
-    /// m.
+    /// m, the running mean of the gradient.
     pub const SLOTS: &'static [Slot] = &[Slot { name: "m", mean_of_squares: false }];
 
-    /// It as a run can name it.
+    /// The row by which a run can name it.
     pub const ROW: OptimizerRow = OptimizerRow {
         name: Lion::NAME,
         doc: "The sign of a running mean; one number per weight less than AdamW",
@@ -41,18 +38,17 @@ impl Lion {
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when a setting is outside its range.
     pub fn new(config: Hyperparameters) -> Result<Lion> {
-        config.check()?;
-        Ok(Lion { config, state: OptimizerState::default() })
+        OptimizerParts::new(&Lion::ROW, config, Settings::default()).map(Lion)
     }
 }
 
 impl Optimizer for Lion {
-    fn row(&self) -> &'static OptimizerRow {
-        &Lion::ROW
+    fn parts(&self) -> &OptimizerParts {
+        &self.0
     }
 
-    fn config(&self) -> &Hyperparameters {
-        &self.config
+    fn parts_mut(&mut self) -> &mut OptimizerParts {
+        &mut self.0
     }
 
     /// θ ← θ − lr·(sign(β₁m + (1−β₁)g) + λθ),  m ← β₂m + (1−β₂)g
@@ -64,20 +60,12 @@ impl Optimizer for Lion {
         grad_scale: f32,
     ) -> Result<()> {
         let _span = span("lion");
-        let config = self.config;
-        let Hyperparameters { beta1, beta2, .. } = config;
-        self.state.update(parameters, grads, |_t, p, [m], g| {
+        let OptimizerParts { config, state, .. } = &mut self.0;
+        let Hyperparameters { beta1, beta2, .. } = *config;
+        state.update(parameters, grads, |_t, p, [m], g| {
             let weight_decay = config.decay_of(p);
             step(p.data_mut(), m, g, LionUpdate { lr, beta1, beta2, weight_decay, grad_scale });
         })
-    }
-
-    fn state(&self) -> &OptimizerState {
-        &self.state
-    }
-
-    fn state_mut(&mut self) -> &mut OptimizerState {
-        &mut self.state
     }
 
     fn boxed(&self) -> Box<dyn Optimizer> {

@@ -11,11 +11,13 @@ mod schedule;
 mod state;
 
 pub use adamw::AdamW;
-pub use choice::{OPTIMIZERS, find_optimizer};
+pub use choice::OPTIMIZERS;
+#[doc(hidden)]
+pub use choice::find_optimizer;
 pub use clip::{clip_scale, grad_norm};
 pub use hyperparameters::Hyperparameters;
 pub use lion::Lion;
 pub use muon::Muon;
-pub use optimizer::{Optimizer, OptimizerRow};
+pub use optimizer::{Optimizer, OptimizerParts, OptimizerRow};
 pub use schedule::{Schedule, ScheduleKind};
 pub use state::{OptimizerState, ParameterState, Slot};

@@ -1,7 +1,7 @@
 //! Muon: a hidden matrix moves along its momentum, made orthogonal; everything else as with AdamW.
 
 use super::state::Turn;
-use super::{Hyperparameters, Optimizer, OptimizerRow, OptimizerState, Slot};
+use super::{Hyperparameters, Optimizer, OptimizerParts, OptimizerRow, Slot};
 use crate::autograd::Gradients;
 use crate::base::{Error, Result, Settings, Value};
 use crate::kernels::adamw::{AdamWUpdate, step as adamw};
@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
-/// The optimizer and its state: for each parameter m, the running mean of its gradient, and v, that
+/// Muon and its state: for each parameter m, the running mean of its gradient, and v, that
 /// of the gradient's square, which stays 0 for a hidden matrix.
 ///
 /// A gradient is mostly a few directions. Muon changes a matrix by as much in every direction in
@@ -26,9 +26,8 @@ use rayon::prelude::*;
 /// Reference: Jordan et al., "Muon: An optimizer for hidden layers in neural networks".
 #[derive(Clone, Debug)]
 pub struct Muon {
-    config: Hyperparameters,
+    parts: OptimizerParts,
     momentum: f32,
-    state: OptimizerState,
 }
 
 impl Muon {
@@ -37,7 +36,7 @@ impl Muon {
     /// m and v, the second a mean of squares.
     pub const SLOTS: &'static [Slot] = super::AdamW::SLOTS;
 
-    /// It as a run can name it. Its own number is the momentum of the hidden matrices.
+    /// The row by which a run can name it. Its own number is the momentum of the hidden matrices.
     pub const ROW: OptimizerRow = OptimizerRow {
         name: Muon::NAME,
         doc: "Momentum made orthogonal for the matrices of blocks, AdamW for the rest",
@@ -52,28 +51,21 @@ impl Muon {
     /// # Errors
     /// [`Error::Config`] when a setting is outside its range.
     pub fn new(config: Hyperparameters, momentum: f32) -> Result<Muon> {
-        config.check()?;
-        if !(0.0..1.0).contains(&momentum) {
-            return Err(Error::config("momentum", message!("{} is outside 0..1", momentum)));
-        }
-        Ok(Muon { config, momentum, state: OptimizerState::default() })
+        let within = (0.0..1.0).contains(&momentum);
+        Error::unless(within, "momentum", message!("{} is outside 0..1", momentum))?;
+        let mut settings = Settings::default();
+        settings.insert("momentum", Value::Float(momentum))?;
+        Ok(Muon { parts: OptimizerParts::new(&Muon::ROW, config, settings)?, momentum })
     }
 }
 
 impl Optimizer for Muon {
-    fn row(&self) -> &'static OptimizerRow {
-        &Muon::ROW
+    fn parts(&self) -> &OptimizerParts {
+        &self.parts
     }
 
-    fn config(&self) -> &Hyperparameters {
-        &self.config
-    }
-
-    fn settings(&self) -> Settings {
-        let mut own = Settings::default();
-        // It is finite, so it cannot be refused.
-        let _ = own.insert("momentum", Value::Float(self.momentum));
-        own
+    fn parts_mut(&mut self) -> &mut OptimizerParts {
+        &mut self.parts
     }
 
     /// For hidden matrices, with μ the momentum:
@@ -86,9 +78,10 @@ impl Optimizer for Muon {
         grad_scale: f32,
     ) -> Result<()> {
         let _span = span("muon");
-        let Muon { config, momentum, .. } = *self;
+        let Muon { parts: OptimizerParts { config, state, .. }, momentum } = self;
+        let (config, momentum) = (*config, *momentum);
         let Hyperparameters { beta1, beta2, eps, .. } = config;
-        let (t, turns) = self.state.turns(parameters, grads)?;
+        let (t, turns) = state.turns(parameters, grads)?;
         let mut matrices = Vec::new();
         for Turn { parameter, slots: [m, v], gradient } in turns {
             let weight_decay = config.decay_of(parameter);
@@ -114,14 +107,6 @@ impl Optimizer for Muon {
         let each = matrices.into_par_iter().with_max_len(1);
         each.for_each(|(theta, m, g, update)| muon(theta, m, g, update));
         Ok(())
-    }
-
-    fn state(&self) -> &OptimizerState {
-        &self.state
-    }
-
-    fn state_mut(&mut self) -> &mut OptimizerState {
-        &mut self.state
     }
 
     fn boxed(&self) -> Box<dyn Optimizer> {

@@ -8,21 +8,45 @@ use crate::tensor::Tensor;
 use std::fmt::Debug;
 use std::mem::discriminant;
 
-/// A way to move weights along their gradients, with what it remembers from update to update.
-///
-/// A new one is a type with a [row](OptimizerRow), here or in a crate of its own: its slots and its
-/// settings are then saved, loaded and checked by their names, and its memory is counted.
-pub trait Optimizer: Debug + Send + Sync {
-    /// Its row: the name, what it keeps, how it is made.
-    fn row(&self) -> &'static OptimizerRow;
+/// What every optimizer has: its row, its numbers and its state.
+#[derive(Clone, Debug)]
+pub struct OptimizerParts {
+    /// The name, the slots, how a fresh optimizer is made.
+    pub row: &'static OptimizerRow,
+    /// The usual numbers of an update.
+    pub config: Hyperparameters,
+    /// The optimizer's own numbers: a value for every key of [`OptimizerRow::settings`].
+    pub settings: Settings,
+    /// Updates done, and the slots of every parameter.
+    pub state: OptimizerState,
+}
 
-    /// The usual numbers of its equation.
-    fn config(&self) -> &Hyperparameters;
-
-    /// The numbers that are its own: a value for every key of [`OptimizerRow::settings`].
-    fn settings(&self) -> Settings {
-        Settings::default()
+impl OptimizerParts {
+    /// The parts of a fresh optimizer; every slot starts at 0.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when one of the usual numbers is outside its range.
+    pub fn new(
+        row: &'static OptimizerRow,
+        config: Hyperparameters,
+        settings: Settings,
+    ) -> Result<OptimizerParts> {
+        config.check()?;
+        Ok(OptimizerParts { row, config, settings, state: OptimizerState::default() })
     }
+}
+
+/// A way to move weights along their gradients, with a state that stays from update to update.
+///
+/// A new one is a type around [`OptimizerParts`] with a [row](OptimizerRow), here or in a crate of its
+/// own: its slots and its settings are then saved, loaded and checked by their names, and its memory
+/// is counted.
+pub trait Optimizer: Debug + Send + Sync {
+    /// Row, numbers and state.
+    fn parts(&self) -> &OptimizerParts;
+
+    /// [`Optimizer::parts`], for changing them.
+    fn parts_mut(&mut self) -> &mut OptimizerParts;
 
     /// One update of all parameters that have a gradient, each gradient multiplied by `grad_scale`
     /// first (see [`clip_scale`](super::clip_scale)).
@@ -38,26 +62,45 @@ pub trait Optimizer: Debug + Send + Sync {
         grad_scale: f32,
     ) -> Result<()>;
 
-    /// What it remembers.
-    fn state(&self) -> &OptimizerState;
-
-    /// What it remembers, to be put there or taken away.
-    fn state_mut(&mut self) -> &mut OptimizerState;
-
-    /// A copy, state and all.
+    /// A copy, state included.
     fn boxed(&self) -> Box<dyn Optimizer>;
 
-    /// Its name in checkpoints and settings, such as `adamw`.
+    /// The optimizer's row.
+    fn row(&self) -> &'static OptimizerRow {
+        self.parts().row
+    }
+
+    /// The name in checkpoints and settings, such as `adamw`.
     fn name(&self) -> &'static str {
         self.row().name
     }
 
-    /// What it keeps for every weight.
+    /// The kinds of numbers kept for every weight.
     fn slots(&self) -> &'static [Slot] {
         self.row().slots
     }
 
-    /// Goes on from what it, or another one of its kind, remembered.
+    /// The usual numbers of an update.
+    fn config(&self) -> &Hyperparameters {
+        &self.parts().config
+    }
+
+    /// The optimizer's own numbers.
+    fn settings(&self) -> Settings {
+        self.parts().settings.clone()
+    }
+
+    /// Updates done, and the slots of every parameter.
+    fn state(&self) -> &OptimizerState {
+        &self.parts().state
+    }
+
+    /// [`Optimizer::state`], for putting it there or taking it away.
+    fn state_mut(&mut self) -> &mut OptimizerState {
+        &mut self.parts_mut().state
+    }
+
+    /// Goes on from the state of this optimizer, or of another one with the same row.
     fn restore(&mut self, state: OptimizerState) {
         *self.state_mut() = state;
     }

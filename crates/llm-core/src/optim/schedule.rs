@@ -79,17 +79,11 @@ impl Schedule {
     /// # Errors
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
-        if !(self.lr > 0.0 && self.lr.is_finite()) {
-            return Err(Error::config(
-                "lr",
-                message!("{} is not a finite number above 0", self.lr),
-            ));
-        }
-        if !(self.min_lr >= 0.0 && self.min_lr <= self.lr) {
-            let reason = message!("{} is outside 0..={}", self.min_lr, self.lr);
-            return Err(Error::config("min_lr", reason));
-        }
-        Ok(())
+        let Schedule { lr, min_lr, .. } = *self;
+        let fits = lr > 0.0 && lr.is_finite();
+        Error::unless(fits, "lr", message!("{} is not a finite number above 0", lr))?;
+        let within = (0.0..=lr).contains(&min_lr);
+        Error::unless(within, "min_lr", message!("{} is outside 0..={}", min_lr, lr))
     }
 }
 

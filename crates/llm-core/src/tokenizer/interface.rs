@@ -42,14 +42,9 @@ pub trait Tokenizer: Send + Sync {
     /// # Errors
     /// [`Error::TokenOutOfRange`] for a number outside 0..V.
     fn decode(&self, tokens: &[TokenId]) -> Result<Vec<u8>> {
+        Error::unless_within(tokens, self.vocab_size())?;
         let mut text = Vec::with_capacity(tokens.len());
-        for (position, &token) in tokens.iter().enumerate() {
-            let vocab_size = self.vocab_size();
-            if token as usize >= vocab_size {
-                return Err(Error::TokenOutOfRange { token, position, vocab_size });
-            }
-            text.extend_from_slice(self.bytes_of(token));
-        }
+        tokens.iter().for_each(|&token| text.extend_from_slice(self.bytes_of(token)));
         Ok(text)
     }
 }

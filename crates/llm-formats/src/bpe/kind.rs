@@ -45,11 +45,6 @@ impl Words {
         }
     }
 
-    /// Whether line breaks belong to the signs before them.
-    pub(super) fn joins_line_breaks(self) -> bool {
-        matches!(self, Words::Llama3 | Words::Qwen2)
-    }
-
     /// As in a tokenizer.json.
     pub(super) fn pre_tokenizer(self) -> Value {
         let level = |words: bool| {

@@ -2,6 +2,7 @@
 
 use super::kind::Words;
 use super::parts::{Added, Merge, Parts, refuse};
+use super::{AVAILABLE, UNAVAILABLE};
 use crate::kept::Kept;
 use llm_core::base::{Fill, Message, memory};
 use llm_core::checkpoint::limits::MAX_BLOB;
@@ -11,7 +12,6 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
-use tokenizers::models::bpe::BPE;
 
 /// A tokenizer.json.
 ///
@@ -109,7 +109,8 @@ fn added(token: AddedToken, wholes: bool) -> Result<Added> {
 ///
 /// # Errors
 /// When the library's own words cannot be read.
-pub(super) fn of_library(model: &BPE) -> Result<Parts> {
+#[cfg(feature = "bpe")]
+pub(super) fn of_library(model: &tokenizers::models::bpe::BPE) -> Result<Parts> {
     let text = serde_json::to_vec(model).map_err(|e| refuse(e.to_string()))?;
     let model: Model = serde_json::from_slice(&text).map_err(|e| refuse(e.to_string()))?;
     let merges = numbered(model.merges)?;
@@ -195,8 +196,10 @@ const FILE_MEMORY: u64 = 32;
 /// .. and in any case.
 const AT_LEAST: u64 = 4 << 20;
 
+/// Refuses a file that is too large, and every file in a program without BPE.
 fn check_size(file: &[u8]) -> Result<()> {
     match file.len() as u64 {
+        _ if !AVAILABLE => Err(refuse(UNAVAILABLE)),
         n if n > MAX_BLOB => Err(refuse(message!("{} bytes are more than {}", n, MAX_BLOB))),
         n => memory::require(AT_LEAST + n * FILE_MEMORY),
     }

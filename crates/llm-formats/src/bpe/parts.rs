@@ -7,7 +7,6 @@ use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::END_OF_TEXT;
 use llm_core::{Config, Error, Result, TokenId, message};
-use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -52,6 +51,14 @@ impl Added {
     pub(super) fn special(content: &str, id: u64) -> Added {
         Added { content: content.into(), id, special: true, normalized: false }
     }
+
+    fn to_json(&self) -> String {
+        let Added { content, id, special, normalized } = self;
+        format!(
+            r#"{{"id":{id},"content":{},"single_word":false,"lstrip":false,"rstrip":false,"normalized":{normalized},"special":{special}}}"#,
+            json!(content)
+        )
+    }
 }
 
 /// Two tokens that become one.
@@ -62,6 +69,7 @@ pub(super) struct Merge {
 }
 
 /// What has been checked.
+#[cfg_attr(not(feature = "bpe"), expect(dead_code, reason = "of use to the tokenizer alone"))]
 pub(super) struct Checked {
     /// The bytes of all tokens in order.
     pub(super) bytes: Vec<Vec<u8>>,
@@ -246,55 +254,50 @@ impl Parts {
     /// # Errors
     /// [`Error::Tokenizer`] when it is too large for a checkpoint.
     pub(super) fn to_json(&self) -> Result<Vec<u8>> {
+        const LEVEL: &str =
+            r#"{"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":true}"#;
         let mut added: Vec<_> = self.added.iter().collect();
         added.sort_by_key(|token| token.id);
-        let mut vocab: Vec<_> = self.vocab.iter().collect();
-        vocab.sort_by_key(|(_, id)| *id);
-        let level = InOrder(vec![
-            ("type", json!("ByteLevel")),
-            ("add_prefix_space", json!(false)),
-            ("trim_offsets", json!(true)),
-            ("use_regex", json!(true)),
-        ]);
-        let added = added.iter().map(|token| {
-            InOrder(vec![
-                ("id", json!(token.id)),
-                ("content", json!(token.content)),
-                ("single_word", json!(false)),
-                ("lstrip", json!(false)),
-                ("rstrip", json!(false)),
-                ("normalized", json!(token.normalized)),
-                ("special", json!(token.special)),
-            ])
-        });
-        let merges = self.merges.iter().map(|m| &m.parts).collect();
-        let file = File {
-            version: "1.0",
-            truncation: (),
-            padding: (),
-            added_tokens: added.collect(),
-            normalizer: self.nfc.then(|| json!({"type": "NFC"})),
-            pre_tokenizer: match self.words {
-                Words::Gpt2 => OneOf::Level(&level),
-                other => OneOf::Other(other.pre_tokenizer()),
-            },
-            post_processor: &self.post_processor,
-            decoder: &level,
-            model: Model {
-                kind: "BPE",
-                dropout: (),
-                unk_token: (),
-                continuing_subword_prefix: (),
-                end_of_word_suffix: (),
-                fuse_unk: false,
-                byte_fallback: false,
-                ignore_merges: self.ignore_merges,
-                vocab: InOrder(vocab.iter().map(|(token, id)| (token.as_str(), *id)).collect()),
-                merges,
-            },
-            kept: &self.kept,
+        let added: Vec<_> = added.into_iter().map(Added::to_json).collect();
+        let vocab = self.vocab.iter().map(|(token, id)| (token.as_str(), *id));
+        let merges: Vec<_> = self.merges.iter().map(|merge| &merge.parts).collect();
+        let merges = serde_json::to_string(&merges).map_err(|e| refuse(e.to_string()))?;
+        let pre_tokenizer = match self.words {
+            Words::Gpt2 => LEVEL.to_string(),
+            other => other.pre_tokenizer().to_string(),
         };
-        let blob = serde_json::to_vec(&file).map_err(|e| refuse(e.to_string()))?;
+        let kept = match self.kept.is_empty() {
+            true => String::new(),
+            false => {
+                let kept = serde_json::to_string(&self.kept).map_err(|e| refuse(e.to_string()))?;
+                format!(r#","kept":{kept}"#)
+            }
+        };
+        // In the library's order.
+        let blob = [
+            r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":["#,
+            &added.join(","),
+            r#"],"normalizer":"#,
+            if self.nfc { r#"{"type":"NFC"}"# } else { "null" },
+            r#","pre_tokenizer":"#,
+            &pre_tokenizer,
+            r#","post_processor":"#,
+            &self.post_processor.to_string(),
+            r#","decoder":"#,
+            LEVEL,
+            r#","model":{"type":"BPE","dropout":null,"unk_token":null,"#,
+            r#""continuing_subword_prefix":null,"end_of_word_suffix":null,"fuse_unk":false,"#,
+            r#""byte_fallback":false,"ignore_merges":"#,
+            if self.ignore_merges { "true" } else { "false" },
+            r#","vocab":"#,
+            &numbers(vocab),
+            r#","merges":"#,
+            &merges,
+            "}",
+            &kept,
+            "}",
+        ];
+        let blob = blob.concat().into_bytes();
         if blob.len() as u64 > MAX_BLOB {
             let why =
                 message!("{} bytes are more than a checkpoint holds, {}", blob.len(), MAX_BLOB);
@@ -304,21 +307,15 @@ impl Parts {
     }
 
     /// As GPT-2's two files.
-    pub(super) fn to_gpt2(&self) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut vocab: Vec<(&str, u64)> = self
-            .vocab
-            .iter()
-            .map(|(token, id)| (token.as_str(), *id))
-            .chain(self.added.iter().map(|token| (token.content.as_str(), token.id)))
-            .collect();
-        vocab.sort_by_key(|(_, id)| *id);
-        vocab.dedup();
-        let vocab = serde_json::to_vec(&InOrder(vocab)).map_err(|e| refuse(e.to_string()))?;
+    pub(super) fn to_gpt2(&self) -> (Vec<u8>, Vec<u8>) {
+        let added = self.added.iter().map(|token| (token.content.as_str(), token.id));
+        let vocab = self.vocab.iter().map(|(token, id)| (token.as_str(), *id));
+        let vocab = numbers(vocab.chain(added)).into_bytes();
         let mut merges = String::from("#version: 0.2\n");
         for Merge { parts: (a, b), .. } in &self.merges {
             merges.push_str(&format!("{a} {b}\n"));
         }
-        Ok((vocab, merges.into_bytes()))
+        (vocab, merges.into_bytes())
     }
 }
 
@@ -353,54 +350,12 @@ fn is_rare(byte: u8) -> bool {
     byte.is_ascii_control() && !white || matches!(byte, 0xC0 | 0xC1 | 0xF1 | 0xF2 | 0xF4..=0xFF)
 }
 
-/// A map whose keys stay in this order.
-struct InOrder<'a, T>(Vec<(&'a str, T)>);
-
-impl<T: Serialize> Serialize for InOrder<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
-
-/// A tokenizer.json, in the library's order.
-#[derive(serde::Serialize)]
-struct File<'a> {
-    version: &'a str,
-    truncation: (),
-    padding: (),
-    added_tokens: Vec<InOrder<'a, Value>>,
-    normalizer: Option<Value>,
-    pre_tokenizer: OneOf<'a>,
-    post_processor: &'a Value,
-    decoder: &'a InOrder<'a, Value>,
-    model: Model<'a>,
-    #[serde(skip_serializing_if = "Kept::is_empty")]
-    kept: &'a Kept,
-}
-
-/// A pre-tokenizer.
-#[derive(serde::Serialize)]
-#[serde(untagged)]
-enum OneOf<'a> {
-    Level(&'a InOrder<'a, Value>),
-    Other(Value),
-}
-
-#[derive(serde::Serialize)]
-struct Model<'a> {
-    #[serde(rename = "type")]
-    kind: &'a str,
-    dropout: (),
-    unk_token: (),
-    continuing_subword_prefix: (),
-    end_of_word_suffix: (),
-    fuse_unk: bool,
-    byte_fallback: bool,
-    ignore_merges: bool,
-    vocab: InOrder<'a, u64>,
-    merges: Vec<&'a (String, String)>,
+/// Tokens and their numbers as an object of JSON, in the order of the numbers.
+fn numbers<'t>(vocab: impl Iterator<Item = (&'t str, u64)>) -> String {
+    let mut vocab: Vec<_> = vocab.collect();
+    vocab.sort_by_key(|(_, id)| *id);
+    vocab.dedup();
+    let entries: Vec<_> =
+        vocab.into_iter().map(|(token, id)| format!("{}:{id}", json!(token))).collect();
+    format!("{{{}}}", entries.join(","))
 }

@@ -12,6 +12,13 @@ use std::sync::LazyLock;
 /// Bytes of a piece: enough to keep a thread busy.
 const PIECE: usize = 1 << 18;
 
+impl Words {
+    /// Whether line breaks belong to the signs before them.
+    fn joins_line_breaks(self) -> bool {
+        matches!(self, Words::Llama3 | Words::Qwen2)
+    }
+}
+
 /// Cuts text into words. A copy has working memory of its own, for another thread.
 #[derive(Clone)]
 pub(super) struct Splitter {

@@ -5,6 +5,7 @@ use super::*;
 use llm_core::base::rng::{below, stream};
 use llm_core::{Config, Error};
 use proptest::prelude::*;
+use std::collections::HashMap;
 use std::str::FromStr;
 use std::sync::LazyLock;
 

@@ -1,6 +1,6 @@
 //! Learning a vocabulary: the library's byte-level BPE on the words of a text.
 
-use super::Bpe;
+use super::Learning;
 use super::kind::Words;
 use super::load::of_library;
 use super::parts::refuse;
@@ -31,15 +31,6 @@ const AT_LEAST: u64 = 32 << 20;
 
 /// What counting takes for each of those words, when its table grows.
 const COUNTED_MEMORY: u64 = 64;
-
-/// What learning reports on the way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learning {
-    /// The number of bytes read so far.
-    Read(usize),
-    /// All have: now tokens are merged.
-    Merge,
-}
 
 /// A vocabulary of `vocab_size` tokens, all 256 bytes among them, trained on a text; fewer when
 /// the text has fewer pairs that come twice. The same text gives the same tokens.
@@ -86,7 +77,7 @@ fn learn_and_report(
     report(Learning::Merge);
     let mut model = BPE::default();
     trainer.train(&mut model).map_err(|e| refuse(e.to_string()))?;
-    Ok(Arc::new(Bpe::new(of_library(&model)?)?))
+    super::build(of_library(&model)?)
 }
 
 /// What learning takes is about the words that differ, each of which is kept once: they are

@@ -8,6 +8,7 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, Value};
 use minijinja_contrib::pycompat::unknown_method_callback;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::time::Instant;
 
 /// Lists in one another.
@@ -24,28 +25,9 @@ pub(super) const FORMAT: &str = "format";
 
 /// The day of every conversation: what a run learns must not depend on when it began.
 pub(super) const DAY: &str = "2024-07-26";
-/// The same as `strftime` writes it.
-const CODES: [(&str, &str); 19] = [
-    ("%d", "26"),
-    ("%-d", "26"),
-    ("%e", "26"),
-    ("%m", "07"),
-    ("%-m", "7"),
-    ("%b", "Jul"),
-    ("%h", "Jul"),
-    ("%B", "July"),
-    ("%Y", "2024"),
-    ("%y", "24"),
-    ("%a", "Fri"),
-    ("%A", "Friday"),
-    ("%j", "208"),
-    ("%H", "00"),
-    ("%I", "12"),
-    ("%M", "00"),
-    ("%S", "00"),
-    ("%p", "AM"),
-    ("%%", "%"),
-];
+/// `strftime`'s codes and what they write on that day.
+const CODES: &str = "%d 26|%-d 26|%e 26|%m 07|%-m 7|%b Jul|%h Jul|%B July|%Y 2024|%y 24|%a Fri|\
+    %A Friday|%j 208|%H 00|%I 12|%M 00|%S 00|%p AM|%% %";
 /// The function that gives it.
 pub(super) const TODAY: &str = "strftime_now";
 
@@ -100,25 +82,20 @@ pub(super) fn environment() -> Result<Environment<'static>, Error> {
     jinja.add_filter("tojson", tojson);
     jinja.add_test("iterable", |value: &Value| !value.is_none() && value.try_iter().is_ok());
     jinja.add_test("sequence", |value: &Value| {
-        matches!(
-            value.kind(),
-            ValueKind::Undefined
-                | ValueKind::String
-                | ValueKind::Seq
-                | ValueKind::Map
-                | ValueKind::Iterable
-        )
+        use ValueKind::{Iterable, Map, Seq, String, Undefined};
+        matches!(value.kind(), Undefined | String | Seq | Map | Iterable)
     });
     jinja.add_function("raise_exception", |why: String| -> Result<String, Error> {
         Err(refused(why))
     });
     jinja.add_function(TODAY, |format: &str| {
+        let codes = || CODES.split('|').filter_map(|pair| pair.split_once(' '));
         let mut day = String::new();
         let mut rest = format;
         while let Some(first) = rest.chars().next() {
-            let known = CODES.iter().find(|(code, _)| rest.starts_with(code));
-            let (code, text) =
-                known.copied().unwrap_or((&rest[..first.len_utf8()], &rest[..first.len_utf8()]));
+            let itself = &rest[..first.len_utf8()];
+            let known = codes().find(|(code, _)| rest.starts_with(code));
+            let (code, text) = known.unwrap_or((itself, itself));
             day.push_str(text);
             rest = &rest[code.len()..];
         }
@@ -206,26 +183,15 @@ fn tojson(state: &State<'_, '_>, value: &Value) -> Result<String, Error> {
 struct Spaced;
 
 impl serde_json::ser::Formatter for Spaced {
-    fn begin_array_value<W: ?Sized + std::io::Write>(
-        &mut self,
-        to: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
         to.write_all(if first { b"" } else { b", " })
     }
 
-    fn begin_object_key<W: ?Sized + std::io::Write>(
-        &mut self,
-        to: &mut W,
-        first: bool,
-    ) -> std::io::Result<()> {
+    fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
         to.write_all(if first { b"" } else { b", " })
     }
 
-    fn begin_object_value<W: ?Sized + std::io::Write>(
-        &mut self,
-        to: &mut W,
-    ) -> std::io::Result<()> {
+    fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
         to.write_all(b": ")
     }
 }

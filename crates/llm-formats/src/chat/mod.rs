@@ -25,16 +25,10 @@ mod keys;
 
 mod line;
 
-#[cfg(feature = "bpe")]
 mod source;
 
-#[cfg(feature = "bpe")]
 mod environment;
 
-#[cfg(feature = "bpe")]
-mod template;
-#[cfg(not(feature = "bpe"))]
-#[path = "no_template.rs"]
 mod template;
 
 mod answers;

@@ -1,6 +1,6 @@
 //! The conversations of a text: lines of JSON, the entries of a list, or values over several lines.
 
-use crate::data_file::{SAMPLE, UTF8_MARK};
+use crate::files::{SAMPLE, UTF8_MARK};
 use crate::json_look::JsonLook;
 use llm_core::base::Message;
 use llm_core::message;
@@ -38,13 +38,8 @@ fn form(text: &[u8]) -> Form {
     let is_conversation =
         || JsonLook::of(&text[..text.len().min(SAMPLE)]).is_some_and(|look| look.is_messages());
     match start {
-        b'[' if is_conversation() => {
-            if goes_on {
-                Form::Apart
-            } else {
-                Form::Lines
-            }
-        }
+        b'[' if is_conversation() && !goes_on => Form::Lines,
+        b'[' if is_conversation() => Form::Apart,
         b'[' if is_cut || read.is_ok() && is_all => Form::List,
         b'{' if goes_on => Form::Apart,
         _ => Form::Lines,
@@ -74,12 +69,11 @@ pub(super) fn each<'b>(
     }
     let is_list = form == Form::List;
     let (mut at, mut spot) = (0, Spot { line: 1, entry: usize::from(is_list) });
-    let no_json = |spot: Spot, what: Message| (spot, message!("it is no JSON: {}", what));
     // The next byte that is no white space.
     let next = |at: &mut usize, spot: &mut Spot| {
         let rest = &bytes[*at..];
         let blank = rest.len() - rest.trim_ascii_start().len();
-        spot.line += rest[..blank].iter().filter(|&&byte| byte == b'\n').count();
+        spot.line += breaks(&rest[..blank]);
         *at += blank;
         bytes.get(*at).copied()
     };
@@ -87,49 +81,52 @@ pub(super) fn each<'b>(
         next(&mut at, &mut spot);
         at += 1;
     }
-    loop {
-        match next(&mut at, &mut spot) {
-            None if is_list => return Err(no_json(spot, message!("the list has no end"))),
-            None => return Ok(()),
-            Some(b']') if is_list && spot.entry == 1 => at += 1,
-            Some(_) => {
-                let mut values = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter();
-                let value: Option<serde_json::Result<IgnoredAny>> = values.next();
-                if let Some(Err(e)) = value {
-                    let line = spot.line + e.line() - 1;
-                    let said = e.to_string();
-                    let what = said.split(" at line ").next().unwrap_or_default();
-                    let what = format!("{what} at column {}", e.column());
-                    return Err(no_json(Spot { line, ..spot }, what.into()));
-                }
-                let whole = &bytes[at..at + values.byte_offset()];
-                take(spot, whole)?;
-                at += whole.len();
-                spot.line += whole.iter().filter(|&&byte| byte == b'\n').count();
-                if !is_list {
-                    continue;
-                }
-                spot.entry += 1;
-                match next(&mut at, &mut spot) {
-                    Some(b',') => {
-                        at += 1;
-                        continue;
-                    }
-                    Some(b']') => at += 1,
-                    _ => {
-                        return Err(no_json(
-                            spot,
-                            message!("a comma or the end of the list is missing"),
-                        ));
-                    }
-                }
-            }
+    while let Some(first) = next(&mut at, &mut spot) {
+        if is_list && first == b']' && spot.entry == 1 {
+            return end_of_list(&bytes[at + 1..], spot);
         }
-        return match next(&mut at, &mut spot) {
-            None => Ok(()),
-            Some(_) => Err(no_json(spot, message!("more follows after the list"))),
-        };
+        let mut values = serde_json::Deserializer::from_slice(&bytes[at..]).into_iter();
+        let value: Option<serde_json::Result<IgnoredAny>> = values.next();
+        if let Some(Err(e)) = value {
+            let line = spot.line + e.line() - 1;
+            let said = e.to_string();
+            let what = said.split(" at line ").next().unwrap_or_default();
+            let what = format!("{what} at column {}", e.column());
+            return Err(no_json(Spot { line, ..spot }, what.into()));
+        }
+        let whole = &bytes[at..at + values.byte_offset()];
+        take(spot, whole)?;
+        at += whole.len();
+        spot.line += breaks(whole);
+        if !is_list {
+            continue;
+        }
+        spot.entry += 1;
+        match next(&mut at, &mut spot) {
+            Some(b',') => at += 1,
+            Some(b']') => return end_of_list(&bytes[at + 1..], spot),
+            _ => return Err(no_json(spot, message!("a comma or the end of the list is missing"))),
+        }
     }
+    if is_list { Err(no_json(spot, message!("the list has no end"))) } else { Ok(()) }
+}
+
+fn breaks(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+fn no_json(spot: Spot, what: Message) -> (Spot, Message) {
+    (spot, message!("it is no JSON: {}", what))
+}
+
+/// Refuses anything but white space after a list, which ends at a spot.
+fn end_of_list(rest: &[u8], spot: Spot) -> Result<(), (Spot, Message)> {
+    let more = rest.trim_ascii_start();
+    if more.is_empty() {
+        return Ok(());
+    }
+    let line = spot.line + breaks(&rest[..rest.len() - more.len()]);
+    Err(no_json(Spot { line, ..spot }, message!("more follows after the list")))
 }
 
 #[cfg(test)]

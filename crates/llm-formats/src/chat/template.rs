@@ -12,6 +12,7 @@ pub(super) use super::environment::DAY;
 use super::environment::{FORMAT, NAMESPACE, TODAY, TOO_DEEP, by, environment};
 use super::line::{ASSISTANT, Turn};
 use super::source::bounded;
+use crate::bpe::{AVAILABLE, UNAVAILABLE};
 use crate::tokenizers::{kept, usual_template};
 use llm_core::Result;
 use llm_core::base::{self, Message};
@@ -79,6 +80,9 @@ impl Template {
         eos: String,
         is_own: bool,
     ) -> Result<Template, Message> {
+        if !AVAILABLE {
+            return Err(UNAVAILABLE);
+        }
         let readable = bounded(&without_marks(&source))?;
         let read = std::thread::Builder::new().stack_size(STACK).spawn(move || {
             let mut jinja = environment()?;
@@ -118,6 +122,10 @@ impl Template {
     /// # Errors
     /// Why the template refuses them, or does not come to an end, or writes nothing.
     pub fn render(&self, turns: &[Turn], answer: bool) -> Result<String, Message> {
+        // Without BPE there is no template: then no interpreter is built in either.
+        if !AVAILABLE {
+            return Err(UNAVAILABLE);
+        }
         let said_in_all: usize = turns.iter().map(|turn| turn.content.len()).sum();
         if said_in_all > MOST_SAID {
             let [len, most] = [said_in_all, MOST_SAID].map(|n| base::bytes(n as u64));
@@ -220,6 +228,7 @@ fn without_marks(source: &str) -> String {
     plain
 }
 
+#[cfg(feature = "bpe")]
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;

@@ -2,10 +2,11 @@
 
 use super::folder::DataPath;
 use super::held::{Held, is_stdin, refused, shown, unreadable};
+use super::kind::{Kind, NoNumbers, before_numbers, gunzip, utf16};
 use super::reading::Reading;
 use super::wrapping::Wrapping;
-use crate::data_file::{Dress, Kind, NoNumbers, SAMPLE, UTF8_MARK, before_numbers, gunzip, utf16};
 use crate::error::{FormatError, Result};
+use crate::files::{SAMPLE, UTF8_MARK};
 use crate::first_look::Look;
 use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
@@ -48,8 +49,8 @@ impl Looked {
         }
         // The beginning may end within a character.
         let broken = std::str::from_utf8(sample).is_err_and(|e| e.error_len().is_some());
-        let dress = Dress::of(name, sample).into_iter().map(Wrapping::Dressed);
-        let changes = broken.then_some(Wrapping::NotUtf8).into_iter().chain(dress).collect();
+        let besides = Wrapping::of_text(name, sample);
+        let changes = broken.then_some(Wrapping::NotUtf8).into_iter().chain(besides).collect();
         let mark = END_OF_TEXT.as_bytes();
         let marks = sample.windows(mark.len()).filter(|window| *window == mark).count();
         Looked { changes, marks, ..Looked::plain(path, DataForm::Text, held) }

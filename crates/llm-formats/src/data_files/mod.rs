@@ -8,7 +8,8 @@
 //! | `held` | where the bytes of a file are, and reading them |
 //! | `folder` | folders among the files that are given |
 //! | `reading` | how files are to be read |
-//! | `wrapping` | what a text was taken out of, in words |
+//! | [`kind`] | the kind of a file by its beginning: text, packed text, none |
+//! | `wrapping` | what a text was taken out of, or is besides, in words |
 //! | `look` | what is in a file, and its text |
 
 mod held;
@@ -16,6 +17,8 @@ mod held;
 mod folder;
 
 mod reading;
+
+pub mod kind;
 
 mod wrapping;
 
@@ -26,13 +29,11 @@ pub use reading::Reading;
 
 use crate::chat::Conversations;
 use crate::chat::exported::Exports;
-use crate::data_file::SAMPLE;
-use crate::encode::PART;
 use crate::error::{FormatError, Result};
+use crate::files::SAMPLE;
 use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
-use crate::text::Text;
-use crate::texts::{NoTokens, Texts};
+use crate::texts::{NoTokens, PART, Text, Texts};
 use folder::DataPath;
 use held::{Held, shown};
 use llm_core::base::{Message, memory, with_causes};
@@ -365,7 +366,7 @@ fn what_helps(file: &[u8]) -> Message {
         return message!("mend the line, or learn the file as text with {data_as} text");
     };
     let filter = match look.holds() {
-        Holds::Export => return message!("the verb import chats makes conversations of it"),
+        Holds::Export(_) => return message!("the verb import chats makes conversations of it"),
         Holds::Chats if !look.is_judged() => return message!("mend the line"),
         _ if look.has_texts() => return message!("mend the line"),
         Holds::Texts(filter) => Some(filter),

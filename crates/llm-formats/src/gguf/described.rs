@@ -1,15 +1,15 @@
 //! What a file says of a model, as our settings, and the other way.
 
-use super::attention::named;
+use super::architecture::Architecture;
 use super::file::TensorInfo;
-use super::pieces::Architecture;
 use super::value::MetaValue;
-use crate::error::{FormatError, Result, foreign_block, shown};
-use crate::imported::several;
-use llm_core::base::{Fill, Message};
-use llm_core::model::{Activation, Init, Positions, Rotary};
+use crate::error::{FormatError, Result, shown};
+use crate::imported::{MODERN, several, shortest, with_inner};
+use llm_core::base::Fill;
+use llm_core::model::Rotary;
 use llm_core::{AttentionSpec, Config, message};
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Metadata = BTreeMap<String, MetaValue>;
 
@@ -17,6 +17,10 @@ type Metadata = BTreeMap<String, MetaValue>;
 const ARCHITECTURE: &str = "general.architecture";
 /// θ where a file does not say it: llama.cpp's.
 const THETA: f64 = 10_000.0;
+/// Key of ε of layer norms.
+const GPT2_EPS: &str = "attention.layer_norm_epsilon";
+/// Key of ε of root-mean-square norms.
+const LLAMA_EPS: &str = "attention.layer_norm_rms_epsilon";
 
 /// A model of a family, apart from its weights.
 #[derive(Clone, Debug)]
@@ -26,52 +30,8 @@ pub(super) struct Described {
     pub(super) attention: AttentionSpec,
 }
 
-/// The family that a model of ours can be written as.
-///
-/// # Errors
-/// What it has that the nearest family cannot hold, and that family.
-pub(super) fn family_of(
-    config: &Config,
-    attention: &AttentionSpec,
-) -> Result<Architecture, (Message, Architecture)> {
-    let rotary = match config.positions {
-        Positions::Learned => false,
-        Positions::Rotary => true,
-        Positions::None => {
-            return Err((
-                message!("an order of tokens that nothing tells (none)"),
-                Architecture::Gpt2,
-            ));
-        }
-    };
-    let family = match (rotary, attention.qk_norm) {
-        (false, _) => Architecture::Gpt2,
-        (true, false) => Architecture::Llama,
-        (true, true) => Architecture::Qwen3,
-    };
-    let (norm, mlp) = family.block();
-    let foreign = match foreign_block(config, norm, mlp) {
-        Some(piece) => Some(piece),
-        _ if config.activation == Activation::Gelu => Some(message!("an exact GELU (gelu)")),
-        _ if !rotary && attention.kv_heads() != attention.n_heads => {
-            Some(message!("heads that share keys and values (kv_heads)"))
-        }
-        _ if !rotary && attention.heads_width(config.d_model) != config.d_model => {
-            Some(message!("heads of another width than C/H (head_dim)"))
-        }
-        _ if !rotary && attention.qk_norm => Some(message!("normed queries and keys (qk_norm)")),
-        _ if family == Architecture::Qwen3
-            && (attention.biases.contains(&true) || config.mlp_bias) =>
-        {
-            Some(message!("biases"))
-        }
-        _ => None,
-    };
-    foreign.map_or(Ok(family), |piece| Err((piece, family)))
-}
-
 impl Described {
-    /// As entries of a file's metadata, in their order.
+    /// Entries of a file's metadata, in their order.
     pub(super) fn entries(&self) -> Vec<(String, MetaValue)> {
         let Described { family, config, attention } = self;
         let key = |name: &str| format!("{}.{name}", family.name());
@@ -85,8 +45,7 @@ impl Described {
             number("attention.head_count", attention.n_heads),
         ];
         if *family == Architecture::Gpt2 {
-            let eps = MetaValue::Single(config.norm_eps);
-            entries.push((key("attention.layer_norm_epsilon"), eps));
+            entries.push((key(GPT2_EPS), MetaValue::Single(config.norm_eps)));
             return entries;
         }
         let theta = attention.rotary.map_or(THETA, |rotary| rotary.theta) as f32;
@@ -97,12 +56,12 @@ impl Described {
             number("attention.value_length", head_dim),
             number("rope.dimension_count", head_dim),
             (key("rope.freq_base"), MetaValue::Single(theta)),
-            (key("attention.layer_norm_rms_epsilon"), MetaValue::Single(config.norm_eps)),
+            (key(LLAMA_EPS), MetaValue::Single(config.norm_eps)),
         ]);
         entries
     }
 
-    /// Of a file.
+    /// Reads the description in a file.
     ///
     /// # Errors
     /// [`FormatError::Content`] naming the key, its value and what is supported.
@@ -120,35 +79,21 @@ impl Described {
             return Err(FormatError::content(why));
         };
         let has = |name: &str| tensors.iter().any(|tensor| tensor.name == name);
-        let keys = Keys { metadata, family };
-        keys.only_known()?;
+        let keys = Keys { metadata, family, asked: RefCell::default() };
         let d_model = keys.size("embedding_length")?;
         let attention = keys.attention(d_model, &has)?;
         let vocab_size = vocabulary(tensors)?;
         keys.is("vocab_size", vocab_size)?;
-        let inner = keys.size("feed_forward_length")?;
-        let gpt2 = family == Architecture::Gpt2;
-        let (norm, mlp) = family.block();
+        let sizes = [d_model, keys.size("block_count")?];
         let config = Config {
-            norm_affine: true,
             norm_eps: keys.epsilon()?,
             tied_head: !has("output.weight"),
-            head_bias: false,
-            init: Init::Gpt2,
-            norm,
-            mlp,
-            mlp_bias: gpt2 || has("blk.0.ffn_up.bias"),
-            positions: if gpt2 { Positions::Learned } else { Positions::Rotary },
-            ..Config::new(
-                vocab_size,
-                keys.size("context_length")?,
-                d_model,
-                keys.size("block_count")?,
-            )
+            mlp_bias: family == Architecture::Gpt2 || has("blk.0.ffn_up.bias"),
+            ..family.holder().config(vocab_size, keys.size("context_length")?, sizes)
         };
-        // The usual width is not written down, so that a model that says it is one that does not.
-        let n_inner = if inner == config.inner() { 0 } else { inner };
-        Ok(Described { family, config: Config { n_inner, ..config }, attention })
+        let config = with_inner(config, keys.size("feed_forward_length")?);
+        keys.only_asked()?;
+        Ok(Described { family, config, attention })
     }
 }
 
@@ -163,29 +108,38 @@ fn vocabulary(tensors: &[TensorInfo]) -> Result<usize> {
     }
 }
 
-/// The keys of a family.
+/// The keys of a family, and which of them were asked for.
 struct Keys<'m> {
     metadata: &'m Metadata,
     family: Architecture,
+    asked: RefCell<BTreeSet<String>>,
 }
 
-impl Keys<'_> {
-    fn get(&self, name: &str) -> Option<&MetaValue> {
-        self.metadata.get(&format!("{}.{name}", self.family.name()))
+impl<'m> Keys<'m> {
+    fn full(&self, name: &str) -> String {
+        format!("{}.{name}", self.family.name())
+    }
+
+    fn get(&self, name: &str) -> Option<&'m MetaValue> {
+        let key = self.full(name);
+        let value = self.metadata.get(&key);
+        self.asked.borrow_mut().insert(key);
+        value
+    }
+
+    fn needed(&self, name: &str) -> Result<&'m MetaValue> {
+        let missing = || FormatError::content(message!("it does not say {}", self.full(name)));
+        self.get(name).ok_or_else(missing)
     }
 
     fn unsupported(&self, name: &str, found: &MetaValue, supported: impl Fill) -> FormatError {
-        let (key, found) = (format!("{}.{name}", self.family.name()), found.in_words());
+        let (key, found) = (self.full(name), found.in_words());
         FormatError::content(message!("{} is {}, supported: {}", key, found, supported))
     }
 
     /// A whole number of 1 or more.
     fn size(&self, name: &str) -> Result<usize> {
-        let Some(value) = self.get(name) else {
-            let key = format!("{}.{name}", self.family.name());
-            let why = message!("it does not say {}", key);
-            return Err(FormatError::content(why));
-        };
+        let value = self.needed(name)?;
         let size = value.whole().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
         size.ok_or_else(|| self.unsupported(name, value, message!("a whole number of 1 or more")))
     }
@@ -205,16 +159,19 @@ impl Keys<'_> {
     /// ε of the norms, as it is rounded to f32.
     fn epsilon(&self) -> Result<f32> {
         let name = match self.family {
-            Architecture::Gpt2 => "attention.layer_norm_epsilon",
-            _ => "attention.layer_norm_rms_epsilon",
+            Architecture::Gpt2 => GPT2_EPS,
+            Architecture::Llama | Architecture::Qwen3 => LLAMA_EPS,
         };
-        let Some(value) = self.get(name) else {
-            let key = format!("{}.{name}", self.family.name());
-            let why = message!("it does not say {}", key);
-            return Err(FormatError::content(why));
-        };
+        let value = self.needed(name)?;
         let eps = value.real().map(|eps| eps as f32).filter(|eps| *eps > 0.0 && *eps <= 1.0);
         eps.ok_or_else(|| self.unsupported(name, value, message!("a number above 0, up to 1")))
+    }
+
+    /// θ of the rotary positions.
+    fn theta(&self) -> Result<f64> {
+        const NAME: &str = "rope.freq_base";
+        let Some(value) = self.get(NAME) else { return Ok(THETA) };
+        value.real().ok_or_else(|| self.unsupported(NAME, value, message!("a number")))
     }
 
     fn attention(&self, d_model: usize, has: &impl Fn(&str) -> bool) -> Result<AttentionSpec> {
@@ -231,54 +188,29 @@ impl Keys<'_> {
         let head_dim = self.size_or("attention.key_length", plain.head_dim(d_model))?;
         self.is("attention.value_length", head_dim)?;
         self.is("rope.dimension_count", head_dim)?;
-        let theta = match self.get("rope.freq_base") {
-            None => THETA,
-            Some(value) => match value.real() {
-                Some(theta) => theta,
-                None => {
-                    return Err(self.unsupported("rope.freq_base", value, message!("a number")));
-                }
-            },
-        };
         let kv_heads = self.size_or("attention.head_count_kv", plain.n_heads)?;
         let own = AttentionSpec {
+            name: MODERN.into(),
             kv_heads: (kv_heads != plain.n_heads).then_some(kv_heads),
             head_dim: Some(head_dim),
-            rotary: Some(Rotary::new(theta)),
+            rotary: Some(Rotary::new(self.theta()?)),
             qk_norm: self.family == Architecture::Qwen3,
             biases: ["attn_q", "attn_output"].map(|name| has(&format!("blk.0.{name}.bias"))),
             ..plain
         };
-        Ok(named(own, d_model))
+        Ok(shortest(own, d_model))
     }
 
-    /// Refuses a key that is not known here: it may change what is computed.
-    fn only_known(&self) -> Result<()> {
-        const KNOWN: [&str; 6] = [
-            "vocab_size",
-            "context_length",
-            "embedding_length",
-            "feed_forward_length",
-            "block_count",
-            "attention.head_count",
-        ];
-        const GPT2: [&str; 2] = ["attention.layer_norm_epsilon", "attention.head_count_kv"];
-        const ROTARY: [&str; 6] = [
-            "attention.layer_norm_rms_epsilon",
-            "attention.head_count_kv",
-            "attention.key_length",
-            "attention.value_length",
-            "rope.dimension_count",
-            "rope.freq_base",
-        ];
-        let more = if self.family == Architecture::Gpt2 { &GPT2[..] } else { &ROTARY };
-        let prefix = format!("{}.", self.family.name());
-        for (key, value) in self.metadata {
-            let Some(name) = key.strip_prefix(&prefix) else { continue };
-            // Of a mixture of experts, which is not supported.
+    /// Refuses a key that was not asked for: it may change what is computed.
+    fn only_asked(&self) -> Result<()> {
+        let asked = self.asked.borrow();
+        let own = self.metadata.iter().filter(|(key, _)| key.starts_with(&self.full("")));
+        for (key, value) in own.filter(|(key, _)| !asked.contains(*key)) {
+            // A mixture of no experts, which others than these have.
             let none = value.whole() == Some(0);
-            let unscaled = name == "rope.scaling.type" && *value == MetaValue::text("none");
-            if !(none || unscaled || KNOWN.contains(&name) || more.contains(&name)) {
+            let unscaled =
+                *key == self.full("rope.scaling.type") && *value == MetaValue::text("none");
+            if !(none || unscaled) {
                 let (key, found) = (shown(key), value.in_words());
                 let why = message!("{} is {}, which is not supported", key, found);
                 return Err(FormatError::content(why));

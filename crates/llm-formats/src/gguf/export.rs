@@ -1,32 +1,30 @@
 //! Writing a model.
 
-use super::attention;
-use super::described::{Described, architecture, family_of};
+use super::architecture::Architecture;
+use super::described::{Described, architecture};
 use super::file::Gguf;
-use super::pieces::{Architecture, Piece, pieces};
+use super::names::POSITIONS;
 use super::quantise::Stored;
 use super::tokens::Tokens;
 use super::value::MetaValue;
 use super::write::{Outgoing, write};
-use crate::error::{FormatError, Result};
-use crate::files::open;
-use crate::hugging_face::{has_head_bias, without_heads};
+use crate::error::{FormatError, Result, shown};
+use crate::files::read_file;
+use crate::holder::{ATTENTIONS, has_head_bias};
+use crate::mapping::{Source, outgoing};
 use llm_core::base::Message;
 use llm_core::model::Positions;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT, TokenId, message};
-use std::borrow::Cow;
-use std::collections::HashMap;
-use std::io;
+use llm_core::{AttentionSpec, Config, Error, IoAction, TinyGPT, TokenId, message};
 use std::path::Path;
 
 /// Key that only files of ours have, with the version of how they are written.
 const OURS: &str = "tiny-gpt.version";
 
-/// What one should know about a file that was written.
+/// Facts about a file that was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
-    /// As what.
+    /// The kind of model in the file.
     pub family: Architecture,
     /// Matrices that were written as F32, since their rows are no whole blocks.
     pub unrounded: usize,
@@ -35,44 +33,43 @@ pub struct Exported {
     pub ends_at: Option<TokenId>,
 }
 
-/// The model as a file can say it, if one can.
+/// Which kind of llama.cpp's models a file can hold the model as.
 ///
 /// # Errors
 /// [`FormatError::NotInGguf`] naming what llama.cpp does not have.
 pub fn check_model(model: &TinyGPT) -> Result<Architecture> {
-    describe(model).map(|described| described.family)
+    let (config, spec) = (model.config(), model.attention().spec());
+    let family = match (config.positions, spec.qk_norm) {
+        (Positions::Learned | Positions::None, _) => Architecture::Gpt2,
+        (Positions::Rotary, false) => Architecture::Llama,
+        (Positions::Rotary, true) => Architecture::Qwen3,
+    };
+    let refused = |piece: Message| FormatError::NotInGguf { piece, family: family.name() };
+    if !ATTENTIONS.contains(&spec.name.as_str()) {
+        return Err(refused(message!("'{}' attention", shown(&spec.name))));
+    }
+    family.holder().check(model).map_err(refused)?;
+    let biases = spec.biases.contains(&true) || config.mlp_bias;
+    if family == Architecture::Qwen3 && biases {
+        return Err(refused(message!("biases")));
+    }
+    match has_head_bias(model) {
+        true => Err(refused(message!("a bias of its output head (b_lm)"))),
+        false => Ok(family),
+    }
 }
 
-fn describe(model: &TinyGPT) -> Result<Described> {
-    let refused = |(piece, family): (Message, Architecture)| {
-        Err(FormatError::NotInGguf { piece, family: family.name() })
-    };
-    let config = model.config();
-    let spec = model.attention().spec();
-    match attention::check(&spec) {
-        Ok(()) => {}
-        Err(piece) if config.positions == Positions::Rotary => {
-            return refused((piece, Architecture::Llama));
-        }
-        Err(piece) => return refused((piece, Architecture::Gpt2)),
+/// The model as one of the family, with everything that its files always have.
+fn described(model: &TinyGPT, family: Architecture) -> Described {
+    let (config, attention) = (model.config().clone(), model.attention().spec());
+    let all = family == Architecture::Gpt2;
+    let mlp_bias = all || config.mlp_bias;
+    let biases = attention.biases.map(|bias| all || bias);
+    Described {
+        family,
+        config: Config { norm_affine: true, head_bias: false, mlp_bias, ..config },
+        attention: AttentionSpec { biases, ..attention },
     }
-    let family = match family_of(config, &spec) {
-        Ok(family) => family,
-        Err(error) => return refused(error),
-    };
-    if has_head_bias(model) {
-        return refused((message!("a bias of its output head (b_lm)"), family));
-    }
-    // What is not there is written as what computes the same: gains of 1, biases of 0.
-    let gpt2 = family == Architecture::Gpt2;
-    let config = Config {
-        norm_affine: true,
-        head_bias: false,
-        mlp_bias: gpt2 || config.mlp_bias,
-        ..config.clone()
-    };
-    let biases = spec.biases.map(|bias| gpt2 || bias);
-    Ok(Described { family, config, attention: AttentionSpec { biases, ..spec } })
 }
 
 /// Writes the model to the file at `path`, its matrices as `stored`, under a `name` that programs show.
@@ -87,50 +84,35 @@ pub fn export(
     stored: Stored,
     name: &str,
 ) -> Result<Exported> {
-    let described = describe(model)?;
+    let family = check_model(model)?;
+    let described = described(model, family);
     let tokens = Tokens::of(tokenizer)?;
-    let family = described.family;
-    let all = pieces(family, &described.config, &described.attention);
     let mut exported = Exported { family, unrounded: 0, ends_at: tokens.end_within_text() };
     let mut metadata = general(family, stored, name);
     metadata.extend(described.entries());
     metadata.extend(tokens.entries());
-    let spec = model.attention().spec();
-    let ours: HashMap<String, &Tensor> = model.parameters().collect();
-    let mut tensors = Vec::with_capacity(all.len());
-    for piece in all {
-        let stored = how(&piece, stored);
+    let Described { config, attention, .. } = described;
+    let names = family.names(&config, &attention);
+    let tensor = |(source, fill): (Source, _)| {
+        let stored = how(&source, stored);
         exported.unrounded += usize::from(stored.is_none());
-        let values = ours.get(&piece.ours).map(|p| match piece.ours.ends_with(".w_proj") {
-            true => without_heads(&piece.ours, p, &spec),
-            false => Cow::Borrowed(p.data()),
-        });
-        tensors.push(outgoing(piece, stored.unwrap_or_default(), values));
-    }
+        let Source { name, shape, .. } = source;
+        Outgoing { name, shape, stored: stored.unwrap_or_default(), fill }
+    };
+    let tensors = outgoing(model, &names, &config, &attention)?;
+    let tensors: Vec<_> = tensors.into_iter().map(tensor).collect();
     write(path, &metadata, &tensors).map_err(|e| Error::io(IoAction::Save, path, e))?;
     Ok(exported)
 }
 
-/// How a tensor is stored; `None` where it should be rounded and its rows are no whole blocks.
-fn how(piece: &Piece, stored: Stored) -> Option<Stored> {
-    if !piece.may_be_rounded() {
-        return Some(Stored::F32);
-    }
-    let width = piece.theirs.shape.last().copied().unwrap_or(1);
-    width.is_multiple_of(stored.kind().numbers()).then_some(stored)
-}
-
-/// A tensor with our numbers, or, where we have none, gains of 1 and biases of 0.
-fn outgoing(piece: Piece, stored: Stored, values: Option<Cow<'_, [f32]>>) -> Outgoing<'_> {
-    let usual = if piece.ours.ends_with("_g") { 1.0 } else { 0.0 };
-    Outgoing {
-        name: piece.theirs.name.clone(),
-        shape: piece.theirs.shape.clone(),
-        stored,
-        fill: Box::new(move |first, rows| match &values {
-            Some(values) => piece.take(first, rows, values),
-            None => rows.fill(usual),
-        }),
+/// How a tensor is stored: vectors and positions as they are. `None` where it should be rounded and
+/// its rows are no whole blocks.
+fn how(source: &Source, stored: Stored) -> Option<Stored> {
+    match *source.shape {
+        [_, width] if source.name != POSITIONS => {
+            width.is_multiple_of(stored.kind().numbers()).then_some(stored)
+        }
+        _ => Some(Stored::F32),
     }
 }
 
@@ -144,7 +126,7 @@ fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, Met
         (key(OURS), MetaValue::u32(1)),
     ];
     if stored == Stored::Q8_0 {
-        // Of the layouts of blocks: they have been these since 2023.
+        // The version of the layouts of blocks, the current one since 2023.
         entries.push((key("general.quantization_version"), MetaValue::u32(2)));
     }
     entries
@@ -152,6 +134,5 @@ fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, Met
 
 /// Whether the file was written by [`export()`]. For a look before it is replaced.
 pub fn is_ours(path: &Path) -> bool {
-    let file = open(path).and_then(|(file, length)| Gguf::open(io::BufReader::new(file), length));
-    file.is_ok_and(|file| file.metadata.contains_key(OURS))
+    read_file(path, Gguf::open).is_ok_and(|file| file.metadata.contains_key(OURS))
 }

@@ -7,68 +7,54 @@ use super::input::Input;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
 use crate::safetensors::MAX_TENSORS;
+use crate::wanted::{Wanted, finite, places};
 use llm_core::message;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io::Read;
 
-/// What a file begins with.
+/// The first bytes of a file.
 pub(super) const MAGIC: [u8; 4] = *b"GGUF";
 /// Default alignment of tensors, in bytes.
 pub(super) const ALIGNMENT: u64 = 32;
 const MAX_ALIGNMENT: u64 = 4096;
-/// Key of another.
+/// Key of another alignment.
 const ALIGNMENT_KEY: &str = "general.alignment";
-/// Entries of metadata.
+/// Most entries of metadata.
 const MAX_ENTRIES: u64 = 1 << 12;
-/// Bytes of a name or a key.
+/// Most bytes of a name or a key.
 const MAX_NAME: u64 = 256;
-/// Axes of a tensor.
+/// Most axes of a tensor.
 const MAX_AXES: u32 = 4;
 /// Numbers that are handed on at once, if a row has not more.
-const PIECE: usize = 1 << 14;
-/// What reading keeps of a tensor besides its name, about.
+const PIECE: usize = 1 << 16;
+/// Bytes of memory for a tensor besides its name, about.
 const PER_TENSOR: u64 = 128;
 
 /// A tensor of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorInfo {
-    /// Its name.
+    /// Name in the file.
     pub name: String,
-    /// Its shape, row-major: the last axis is the one whose numbers are side by side. (The file has
-    /// it the other way round.)
+    /// Lengths of the axes, row-major: numbers of the last axis are side by side. (The file has the last
+    /// axis first.)
     pub shape: Vec<usize>,
-    /// How its numbers are stored.
+    /// Type of the stored numbers.
     pub kind: BlockType,
-    /// Where it begins, behind the first one.
+    /// Bytes from the beginning of the first tensor.
     offset: u64,
-    /// Its bytes.
+    /// Bytes in the file.
     length: u64,
-}
-
-/// A tensor that a file must have: its name and shape.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Needed {
-    /// Its name in the file.
-    pub name: String,
-    /// Its shape, row-major.
-    pub shape: Vec<usize>,
-}
-
-impl From<&TensorInfo> for Needed {
-    fn from(tensor: &TensorInfo) -> Needed {
-        Needed { name: tensor.name.clone(), shape: tensor.shape.clone() }
-    }
 }
 
 /// A file whose part before the tensors has been read.
 pub struct Gguf<R> {
     input: Input<R>,
-    /// Where the first tensor begins.
+    /// Byte of the file at which the first tensor begins.
     start: u64,
-    /// In the order of their bytes.
+    /// All tensors, in the order of their bytes.
     pub tensors: Vec<TensorInfo>,
-    /// What else the file says.
+    /// Values of the metadata by their keys.
     pub metadata: BTreeMap<String, MetaValue>,
 }
 
@@ -138,22 +124,23 @@ impl<R: Read> Gguf<R> {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// Reads the tensors that are `needed`, all of which must be there, and no others. Of each some
+    /// Reads the tensors that are `wanted`, all of which must be there, and no others. Of each some
     /// rows a time go to `take`, with its number in that list and that of the first row: a piece is
     /// whole rows of the last axis.
     ///
     /// # Errors
     /// [`FormatError::Content`] when a tensor is missing, unknown, of another shape, or not finite.
     pub fn read(
-        mut self,
-        needed: &[Needed],
+        self,
+        wanted: &[Wanted],
         mut take: impl FnMut(usize, usize, &[f32]) -> Result<()>,
     ) -> Result<()> {
-        let mut order = self.order(needed)?;
-        order.sort_by_key(|(_, tensor)| tensor.offset);
+        let Gguf { mut input, start, tensors, metadata: _ } = self;
+        let found = tensors.iter().map(|tensor| (tensor.name.as_str(), &tensor.shape[..]));
+        let places = places(wanted, found, |_| false)?;
         let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
-        for (i, tensor) in order {
-            self.input.skip((self.start + tensor.offset).saturating_sub(self.input.position))?;
+        for (tensor, i) in tensors.iter().zip(places).filter_map(|(t, place)| Some((t, place?))) {
+            input.skip((start + tensor.offset).saturating_sub(input.position))?;
             let width = tensor.shape.last().copied().unwrap_or(1);
             let rows = tensor.shape.iter().product::<usize>() / width;
             let row = width / tensor.kind.numbers() * tensor.kind.bytes();
@@ -162,50 +149,13 @@ impl<R: Read> Gguf<R> {
                 let count = at_once.min(rows - first);
                 bytes.resize(count * row, 0);
                 numbers.resize(count * width, 0.0);
-                self.input.fill(&mut bytes)?;
+                input.fill(&mut bytes)?;
                 dequantise(tensor.kind, &bytes, &mut numbers);
-                if !numbers.iter().all(|x| x.is_finite()) {
-                    let name = shown(&tensor.name);
-                    let why = message!("tensor {} has a value that is not finite", name);
-                    return Err(FormatError::content(why));
-                }
+                finite(&tensor.name, &numbers)?;
                 take(i, first, &numbers)?;
             }
         }
         Ok(())
-    }
-
-    /// The tensors that are needed, with their numbers in that list.
-    fn order(&self, needed: &[Needed]) -> Result<Vec<(usize, TensorInfo)>> {
-        let places: HashMap<&str, usize> =
-            needed.iter().enumerate().map(|(i, needed)| (needed.name.as_str(), i)).collect();
-        let mut found = vec![None; needed.len()];
-        for tensor in &self.tensors {
-            let Some(&i) = places.get(tensor.name.as_str()) else {
-                let why = message!("tensor {} does not belong to this model", shown(&tensor.name));
-                return Err(FormatError::content(why));
-            };
-            found[i] = Some(tensor);
-        }
-        // In the list's order, so that a message names the first that does not fit.
-        let mut order = Vec::with_capacity(needed.len());
-        for (i, (needed, tensor)) in needed.iter().zip(found).enumerate() {
-            let Some(tensor) = tensor else {
-                return Err(FormatError::content(message!("tensor {} is missing", &needed.name)));
-            };
-            if tensor.shape != needed.shape {
-                let (name, found) = (shown(&tensor.name), &tensor.shape);
-                let why = message!(
-                    "tensor {} is {}, this model needs {}",
-                    name,
-                    format_args!("{found:?}"),
-                    format_args!("{:?}", needed.shape)
-                );
-                return Err(FormatError::content(why));
-            }
-            order.push((i, tensor.clone()));
-        }
-        Ok(order)
     }
 }
 
@@ -273,8 +223,8 @@ fn info(input: &mut Input<impl Read>, name: String) -> Result<TensorInfo> {
     }
     let kind = BlockType::from_id(input.u32()?);
     let kind = kind.map_err(|kind| {
-        let read: Vec<_> = BlockType::all().map(BlockType::name).collect();
-        bad(message!("it is {}, only {} are read", kind, read.join(", ")))
+        let read = BlockType::ALL.map(BlockType::name).join(", ");
+        bad(message!("it is {}, only {} are read", kind, read))
     })?;
     let Some(numbers) = numbers.filter(|numbers| *numbers > 0) else {
         return Err(bad(message!("no numbers, or more than there can be")));

@@ -11,8 +11,8 @@
 //! |---|---|
 //! | how numbers are stored: layouts of blocks and their equations | [`BlockType`], [`dequantise`], [`quantise`] |
 //! | the file itself, read and written | [`Gguf`], [`MetaValue`] |
-//! | which of its tensors is which of our parameters | `pieces`, by [`Architecture`] |
-//! | what it says of a model | `described`, `attention` |
+//! | which of its tensors is which of our parameters | `names`, by [`Architecture`] |
+//! | what it says of a model | `described` |
 //! | tokens and merges, and how text is cut before | `tokens`, `ways` |
 //! | a whole model, out and in | [`export()`], [`import()`] |
 //! | what Ollama needs besides: a chat template in its own language | [`write_modelfile`], `ollama` |
@@ -28,8 +28,8 @@ mod value;
 mod file;
 mod write;
 
-mod attention;
-mod pieces;
+mod architecture;
+mod names;
 
 mod described;
 mod tokens;
@@ -42,15 +42,15 @@ mod ollama;
 
 mod modelfile;
 
+pub use architecture::Architecture;
 pub use block::BlockType;
 pub use dequantise::dequantise;
 pub use export::{Exported, check_model, export, is_ours};
-pub use file::{Gguf, Needed, TensorInfo};
+pub use file::{Gguf, TensorInfo};
 pub use import::{import, read};
 pub use modelfile::{
     Spoken, check_name, is_our_modelfile, modelfile, modelfile_of, write_modelfile,
 };
-pub use pieces::Architecture;
 pub use quantise::{Stored, quantise};
 pub use value::MetaValue;
 

@@ -1,4 +1,4 @@
-//! What Ollama needs besides the model: a Modelfile.
+//! The Modelfile, which Ollama needs besides the model.
 //!
 //! A model that goes on with a text is sent the prompt as it is. One that learned conversations has its way
 //! of talking there, in Ollama's own language, and stops at its marks.
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const HEAD: &str = "# written by train-gpt, for Ollama\n";
 /// Tokens that a model without an end of texts goes on for.
 const TOKENS: usize = 256;
-/// How evenly tokens are drawn.
+/// Temperature at which tokens are drawn.
 const TEMPERATURE: f32 = 0.8;
 
 const EXTENSION: &str = "Modelfile";
@@ -57,14 +57,14 @@ pub fn check_name(path: &Path) -> std::result::Result<(), FormatError> {
     }
 }
 
-/// What one should know about a Modelfile that was written.
+/// How a Modelfile that was written lets the model speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spoken {
     /// The model goes on with a text.
     Text,
-    /// It has the model's way of talking.
+    /// The model's chat template is in it.
     Talks,
-    /// The same, but a system message has no place in it.
+    /// The model's chat template is in it, which has no place for a system message.
     WithoutSystem,
     /// Ollama's language cannot say what the model's template writes.
     Unsaid,

@@ -88,7 +88,7 @@ fn with_system(template: &Template, user: &str) -> Option<[String; 2]> {
     Some([head.into(), between.strip_suffix(user)?.into()])
 }
 
-/// What both end with.
+/// The longest end that both texts have.
 fn common_end<'t>(a: &'t str, b: &str) -> &'t str {
     let pairs = a.chars().rev().zip(b.chars().rev()).take_while(|(a, b)| a == b);
     let len: usize = pairs.map(|(a, _)| a.len_utf8()).sum();

@@ -3,10 +3,10 @@
 use super::block::BlockType;
 use half::{bf16, f16};
 
-/// As what a model's matrices are written. Vectors stay F32.
+/// The type of a model's matrices in a file. Vectors stay F32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stored {
-    /// As they are.
+    /// 32 bits a number: not rounded.
     #[default]
     F32,
     /// Each number rounded to the nearest with 8 significant bits, half the bytes: off by a 256th of

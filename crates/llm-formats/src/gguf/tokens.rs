@@ -11,7 +11,7 @@
 //! its tokenizer.json, so that what is true of one is true here.
 
 use super::value::MetaValue;
-use super::ways::{UNITS, ignores_merges, ways, without_offsets};
+use super::ways::{UNITS, byte_level, ignores_merges, ways, without_offsets};
 use crate::alphabet;
 use crate::bpe;
 use crate::chat::ChatFormat;
@@ -26,7 +26,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-/// What tokens are, in a file.
+/// Kinds of tokens, by their numbers in a file.
 mod kind {
     pub(super) const NORMAL: i32 = 1;
     /// Text is never cut into it.
@@ -41,9 +41,9 @@ mod kind {
 const NEVER: &str = "\u{120}\u{120} \u{120}\u{120}";
 
 /// A tokenizer in a file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tokens {
-    /// How text is cut first.
+    /// Name of the way in which text is cut first.
     pre: String,
     names: Vec<String>,
     kinds: Vec<i32>,
@@ -53,8 +53,13 @@ pub(super) struct Tokens {
     end: Option<TokenId>,
     /// The token that ends an answer.
     end_of_turn: Option<TokenId>,
-    /// What is named besides them.
+    /// First and last token and chat template, where they are named.
     kept: Kept,
+}
+
+/// A key of the tokenizer's.
+fn full(name: &str) -> String {
+    format!("tokenizer.ggml.{name}")
 }
 
 /// Key that only files of ours have: the token that ends a text, where programs are told of turns.
@@ -64,7 +69,7 @@ const END_OF_TEXT_ID: &str = "tiny-gpt.end_of_text_id";
 pub(super) const TEMPLATE: &str = "chat_template";
 
 impl Tokens {
-    /// Of a tokenizer.
+    /// A tokenizer as a file has it.
     ///
     /// # Errors
     /// [`FormatError::NoGgufTokens`] for what llama.cpp cannot do.
@@ -117,11 +122,10 @@ impl Tokens {
         if merges.is_empty() {
             merges.push(NEVER.into());
         }
-        let pre = UNITS.into();
-        Tokens { pre, names, kinds, merges, end: None, end_of_turn: None, kept: Kept::default() }
+        Tokens { pre: UNITS.into(), names, kinds, merges, ..Tokens::default() }
     }
 
-    /// Of a tokenizer.json, our own or one that was read.
+    /// A tokenizer.json, our own or one that was read, as a file has it.
     fn bpe(blob: &[u8]) -> Result<Tokens, Message> {
         let damaged = || message!("its tokenizer.json is damaged");
         let file: Value = serde_json::from_slice(blob).map_err(|_| damaged())?;
@@ -158,18 +162,11 @@ impl Tokens {
         }
         let (names, kinds) = ids.into_values().unzip();
         let kept = file.get("kept").cloned().map_or(Ok(Kept::default()), serde_json::from_value);
-        Ok(Tokens {
-            pre: pre.into(),
-            names,
-            kinds,
-            merges,
-            end: None,
-            end_of_turn: None,
-            kept: kept.map_err(|_| damaged())?,
-        })
+        let (pre, kept) = (pre.into(), kept.map_err(|_| damaged())?);
+        Ok(Tokens { pre, names, kinds, merges, kept, ..Tokens::default() })
     }
 
-    /// As entries of a file's metadata, in their order. A file without a token that ends a text would
+    /// Entries of a file's metadata, in their order. A file without a token that ends a text would
     /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`]. One that learned turns
     /// ends where an answer does, as there are programs that know one end alone.
     pub(super) fn entries(self) -> Vec<(String, MetaValue)> {
@@ -179,18 +176,17 @@ impl Tokens {
         let begin = kept.bos.and_then(|bos| names.iter().position(|name| *name == bos));
         let begin = begin.map_or(end_of_text, |id| id as TokenId);
         let [begin, end] = [begin, end].map(MetaValue::u32);
-        let key = |name: &str| format!("tokenizer.ggml.{name}");
         let mut entries = vec![
-            (key("model"), MetaValue::text("gpt2")),
-            (key("pre"), MetaValue::Text(pre)),
-            (key("tokens"), MetaValue::Texts(names)),
-            (key("token_type"), MetaValue::Ints(kinds)),
-            (key("merges"), MetaValue::Texts(merges)),
-            (key("bos_token_id"), begin),
-            (key("eos_token_id"), end),
-            (key("add_bos_token"), MetaValue::Bool(false)),
+            (full("model"), MetaValue::text("gpt2")),
+            (full("pre"), MetaValue::Text(pre)),
+            (full("tokens"), MetaValue::Texts(names)),
+            (full("token_type"), MetaValue::Ints(kinds)),
+            (full("merges"), MetaValue::Texts(merges)),
+            (full("bos_token_id"), begin),
+            (full("eos_token_id"), end),
+            (full("add_bos_token"), MetaValue::Bool(false)),
         ];
-        entries.extend(end_of_turn.map(|id| (key("eot_token_id"), MetaValue::u32(id))));
+        entries.extend(end_of_turn.map(|id| (full("eot_token_id"), MetaValue::u32(id))));
         let own_end = own_end.filter(|id| end_of_turn.is_some_and(|turn| turn != *id));
         entries.extend(own_end.map(|id| (END_OF_TEXT_ID.into(), MetaValue::u32(id))));
         let template = kept.chat_template.map(MetaValue::Text);
@@ -217,7 +213,7 @@ impl Tokens {
         within.then_some(end)
     }
 
-    /// Of a file, if it has a tokenizer. Its lists of texts are taken out, as they may be long.
+    /// The tokenizer of a file, if there is one. Lists of texts are taken out, as they may be long.
     ///
     /// # Errors
     /// [`FormatError::Content`] for one that is not of GPT-2's kind, or damaged.
@@ -225,7 +221,6 @@ impl Tokens {
         metadata: &mut BTreeMap<String, MetaValue>,
         gpt2: bool,
     ) -> Result<Option<Tokens>> {
-        let full = |name: &str| format!("tokenizer.ggml.{name}");
         match metadata.get(&full("model")) {
             None => return Ok(None),
             Some(MetaValue::Text(model)) if model == "gpt2" => {}
@@ -345,11 +340,10 @@ impl Tokens {
         same.then_some(tokenizer)
     }
 
-    /// As a tokenizer.json.
+    /// The tokenizer as a tokenizer.json.
     fn tokenizer_json(&self) -> Result<Vec<u8>> {
-        let full = |name: &str| format!("tokenizer.ggml.{name}");
         let (mut vocab, mut added) = (Map::new(), Vec::new());
-        // What is at the end and stands for nothing are rows that the model has for rounder numbers.
+        // Unused tokens at the end are rows that the model has for rounder numbers.
         let used = self.kinds.iter().rposition(|kind| *kind != kind::UNUSED).map_or(0, |i| i + 1);
         for (id, (name, kind)) in self.names.iter().zip(&self.kinds).take(used).enumerate() {
             match *kind {
@@ -383,15 +377,13 @@ impl Tokens {
         let merges = self.merges.iter().filter(|merge| *merge != NEVER);
         let merges: Vec<Value> = merges.map(pair).collect::<Result<_>>()?;
         let way = ways().into_iter().find(|(name, _)| *name == self.pre).map(|(_, way)| way);
-        let level = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
-            "use_regex": true});
         let file = json!({
             "version": "1.0",
             "added_tokens": added,
             // Llama's and GPT-2's take text as it is; Qwen's puts it into one of Unicode's forms.
             "normalizer": (self.pre == "qwen2").then(|| json!({"type": "NFC"})),
             "pre_tokenizer": way,
-            "decoder": level,
+            "decoder": byte_level(true),
             "model": {"type": "BPE", "ignore_merges": ignores_merges(&self.pre), "vocab": vocab,
                 "merges": merges},
         });

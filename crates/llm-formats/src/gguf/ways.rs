@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 /// would take them away.
 pub(super) const UNITS: &str = "smollm";
 
+/// GPT-2's alphabet, with its way to cut text or without.
+pub(super) fn byte_level(use_regex: bool) -> Value {
+    json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
+        "use_regex": use_regex})
+}
+
 /// The names of ways to cut text, as tokenizer.json says them.
 pub(super) fn ways() -> [(&'static str, Value); 4] {
-    let level = |use_regex: bool| {
-        json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
-            "use_regex": use_regex})
-    };
     let split = |digits: &str| {
         let pattern = format!(
             r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -20,13 +22,13 @@ pub(super) fn ways() -> [(&'static str, Value); 4] {
         json!({"type": "Sequence", "pretokenizers": [
             {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated",
                 "invert": false},
-            level(false),
+            byte_level(false),
         ]})
     };
     let digits = json!({"type": "Digits", "individual_digits": true});
     [
-        ("gpt-2", level(true)),
-        ("smollm", json!({"type": "Sequence", "pretokenizers": [digits, level(true)]})),
+        ("gpt-2", byte_level(true)),
+        ("smollm", json!({"type": "Sequence", "pretokenizers": [digits, byte_level(true)]})),
         ("llama-bpe", split(r"\p{N}{1,3}")),
         ("qwen2", split(r"\p{N}")),
     ]
@@ -37,7 +39,7 @@ pub(super) fn ignores_merges(pre: &str) -> bool {
     pre == "llama-bpe"
 }
 
-/// The same without what only matters to other programs.
+/// A way to cut text without what only matters to other programs.
 pub(super) fn without_offsets(way: &Value) -> Value {
     match way {
         Value::Object(fields) => {

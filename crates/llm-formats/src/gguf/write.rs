@@ -3,36 +3,21 @@
 use super::file::{ALIGNMENT, MAGIC};
 use super::quantise::{Stored, quantise};
 use super::value::{MetaValue, write_text};
+use crate::safetensors::{Fill, pieces};
 use llm_core::base::replace_file;
 use llm_core::message;
-use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
 /// The version of the format.
 const VERSION: u32 = 3;
-/// Numbers that are made at once, if a row has not more.
-const PIECE: usize = 1 << 14;
-
-/// Fills some rows of a tensor, from a first one on.
-pub(super) type Fill<'a> = dyn Fn(usize, &mut [f32]) + 'a;
-
 /// A tensor to be written.
 pub(super) struct Outgoing<'a> {
-    /// Its name.
     pub(super) name: String,
-    /// Row-major.
+    /// Lengths of the axes, row-major.
     pub(super) shape: Vec<usize>,
-    /// How its numbers are stored.
     pub(super) stored: Stored,
-    /// Its rows.
-    pub(super) fill: Box<Fill<'a>>,
-}
-
-impl fmt::Debug for Outgoing<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outgoing").field("name", &self.name).finish_non_exhaustive()
-    }
+    pub(super) fill: Fill<'a>,
 }
 
 impl Outgoing<'_> {
@@ -44,7 +29,7 @@ impl Outgoing<'_> {
         self.shape.iter().product::<usize>() / self.width()
     }
 
-    /// Its bytes.
+    /// Bytes in the file.
     fn length(&self) -> u64 {
         let kind = self.stored.kind();
         (self.rows() * self.width() / kind.numbers() * kind.bytes()) as u64
@@ -52,11 +37,9 @@ impl Outgoing<'_> {
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (width, rows) = (self.width(), self.rows());
-        // A multiple of 16 rows, so that a transposed one is read along its own rows.
-        let at_once = (PIECE / width).max(1).next_multiple_of(16);
         let (mut numbers, mut bytes) = (Vec::new(), Vec::new());
-        for first in (0..rows).step_by(at_once) {
-            numbers.resize(at_once.min(rows - first) * width, 0.0);
+        for (first, count) in pieces(rows, width) {
+            numbers.resize(count * width, 0.0);
             (self.fill)(first, &mut numbers);
             bytes.clear();
             quantise(self.stored, &numbers, &mut bytes).map_err(|x| {

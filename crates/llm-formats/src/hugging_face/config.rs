@@ -5,14 +5,15 @@ use super::family::Family;
 pub use super::fields::ConfigJson;
 use super::fields::{Fields, decimal, unsupported};
 use super::llama;
-use crate::error::{FormatError, Result, shown};
-use crate::imported::{Note, several};
-use llm_core::base::Message;
-use llm_core::model::{Activation, Init};
-use llm_core::{Config, message};
-use serde_json::{Map, Value, json};
+use crate::error::Result;
+use crate::files::json_object;
+use crate::holder::GPT2;
+use crate::imported::{Note, several, with_inner};
+use llm_core::Config;
+use llm_core::model::Activation;
+use serde_json::{Value, json};
 
-/// Bytes of config.json.
+/// Most bytes of config.json.
 pub const MAX_LENGTH: u64 = 1 << 20;
 
 /// Reads config.json. A field that is not there has the value that `transformers` gives it.
@@ -20,9 +21,7 @@ pub const MAX_LENGTH: u64 = 1 << 20;
 /// # Errors
 /// [`FormatError::Content`] naming the field, its value and what is supported.
 pub fn parse(text: &[u8]) -> Result<ConfigJson> {
-    let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
-        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
-    })?;
+    let fields = json_object(text)?;
     let fields = Fields(&fields);
     let model_type = fields.text("model_type", Family::Gpt2.model_type())?;
     let Some(family) = Family::of(model_type) else {
@@ -31,6 +30,7 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
     };
     fields.architecture(&family.classes())?;
     fields.unset(&["quantization_config", "pruned_heads", "auto_map"])?;
+    fields.unset(&["attn_logit_softcapping", "final_logit_softcapping"])?;
     match family {
         Family::Gpt2 => gpt2(fields),
         _ => llama::parse(fields, family),
@@ -58,23 +58,16 @@ fn gpt2(fields: Fields<'_>) -> Result<ConfigJson> {
         }
     }
     let (dropout, notes) = dropout(fields)?;
+    let (vocab_size, context) =
+        (fields.size("vocab_size", 50257)?, fields.size("n_positions", 1024)?);
     let config = Config {
-        norm_affine: true,
         norm_eps: fields.eps("layer_norm_epsilon", 1e-5)?,
         tied_head: fields.flag("tie_word_embeddings", true)?,
-        head_bias: false,
-        init: Init::Gpt2,
         dropout,
         activation,
-        // The usual width is not written down, so that a model that says it is one that does not.
-        n_inner: if Some(inner) == d_model.checked_mul(4) { 0 } else { inner },
-        ..Config::new(
-            fields.size("vocab_size", 50257)?,
-            fields.size("n_positions", 1024)?,
-            d_model,
-            fields.size("n_layer", 12)?,
-        )
+        ..GPT2.config(vocab_size, context, [d_model, fields.size("n_layer", 12)?])
     };
+    let config = with_inner(config, inner);
     let attention = several(fields.size("n_head", 12)?);
     Ok(ConfigJson { family: Family::Gpt2, config, attention, ends: Vec::new(), notes })
 }
@@ -127,6 +120,7 @@ pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::FormatError;
 
     fn read(value: Value) -> Result<ConfigJson, String> {
         parse(value.to_string().as_bytes()).map_err(|e| match e {

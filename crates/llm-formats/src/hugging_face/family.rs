@@ -7,20 +7,20 @@ pub enum Family {
     Gpt2,
     /// Rotary positions, grouped queries, root-mean-square norms, SwiGLU.
     Llama,
-    /// The same with a window.
+    /// [`Family::Llama`] with a window.
     Mistral,
-    /// The same with biases for queries, keys and values.
+    /// [`Family::Mistral`] with biases for queries, keys and values.
     Qwen2,
-    /// The same with normed queries and keys.
+    /// [`Family::Mistral`] with normed queries and keys.
     Qwen3,
 }
 
 impl Family {
-    /// All of them.
+    /// Every family that is known here.
     pub const ALL: [Family; 5] =
         [Family::Gpt2, Family::Llama, Family::Mistral, Family::Qwen2, Family::Qwen3];
 
-    /// `model_type`.
+    /// The name in the field `model_type`.
     pub fn model_type(self) -> &'static str {
         match self {
             Family::Gpt2 => "gpt2",
@@ -42,7 +42,7 @@ impl Family {
         }
     }
 
-    /// The one that is called so.
+    /// The family of this `model_type`.
     pub fn of(model_type: &str) -> Option<Family> {
         Family::ALL.into_iter().find(|family| family.model_type() == model_type)
     }

@@ -7,22 +7,22 @@ use llm_core::base::Fill;
 use llm_core::{AttentionSpec, Config, message};
 use serde_json::{Map, Value, json};
 
-/// What config.json says.
+/// The contents of a config.json, as our settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigJson {
-    /// Which of the models that are known here.
+    /// The family of the model.
     pub family: Family,
     /// Sizes and options.
     pub config: Config,
-    /// Its attention.
+    /// Description of the attention.
     pub attention: AttentionSpec,
     /// The tokens that end a text, if it says so.
     pub ends: Vec<u64>,
-    /// What one should know about it.
+    /// Decisions that the reader should know of.
     pub notes: Vec<Note>,
 }
 
-/// One token, or several.
+/// A field with one token or several.
 pub(super) fn numbers(value: Option<&Value>) -> Vec<u64> {
     match value {
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_u64).collect(),
@@ -45,7 +45,7 @@ pub(super) fn decimal(x: f32) -> f64 {
 }
 
 impl<'a> Fields<'a> {
-    /// What the field holds, unless that is null.
+    /// The value of the field, unless that is null.
     pub(super) fn get(&self, field: &str) -> Option<&'a Value> {
         self.0.get(field).filter(|value| !value.is_null())
     }
@@ -58,7 +58,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The same, where null says the same as nothing.
+    /// [`Fields::size`], where null says no more than a missing field.
     pub(super) fn size_or_null(&self, field: &str) -> Result<Option<usize>> {
         self.get(field).map(|value| whole(field, value)).transpose()
     }

@@ -2,25 +2,21 @@
 
 use super::config::{self, ConfigJson};
 use super::fields::numbers;
-use super::names::{Names, Source};
-use super::{CONFIG, GENERATION, names, tokenizer, weights};
+use super::names::HEAD;
+use super::tokenizer::object;
+use super::{CONFIG, GENERATION, tokenizer, weights};
 use crate::chat::ChatFormat;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result};
 use crate::files::read_small;
-use crate::imported::{FromSpec, Imported, Note, attention, check, fine_tuning, parameter};
+use crate::imported::{FromSpec, Imported, Note, attention, check};
+use crate::mapping::{Source, finished};
 use crate::safetensors::{Contents, Values, Wanted};
-use llm_core::base::Message;
 use llm_core::model::parameter_list;
 use llm_core::tokenizer::{IdsTokenizer, PaddedTokenizer, Tokenizer};
 use llm_core::{Attention, Tensor, message};
-use rayon::prelude::*;
-use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Rows that are filled together: 64 bytes of a row of theirs.
-const AT_ONCE: usize = 16;
 
 /// Reads a model from a folder.
 ///
@@ -64,19 +60,11 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 
 /// The tokens that end a text by generation_config.json, which may be missing.
 fn ends(folder: &Path) -> Result<Vec<u64>> {
-    let path = folder.join(GENERATION);
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
-    let fields: Map<String, Value> = serde_json::from_slice(&text).map_err(|e| {
-        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
-            .at(&path)
-    })?;
+    let fields = object(folder, GENERATION, config::MAX_LENGTH)?;
     Ok(numbers(fields.get("eos_token_id")))
 }
 
-/// The same from memory: config.json and model.safetensors, without a tokenizer.
+/// [`import`] from memory: config.json and model.safetensors, without a tokenizer.
 ///
 /// # Errors
 /// [`FormatError`] on whatever does not fit.
@@ -103,84 +91,50 @@ fn parameters(
 ) -> Result<Vec<(String, Tensor)>> {
     let mut contents = contents.unwrapped();
     let config = &settings.config;
-    let names = Names::new(settings.family, config, &settings.attention);
-    let has_prefix = contents.rows.iter().any(|row| row.name.starts_with(names.prefix()));
-    let prefix = if has_prefix { names.prefix() } else { "" };
-    let table = format!("{prefix}{}", names.table());
+    let names = settings.family.names(config, &settings.attention);
+    let map = settings.family.mapping();
+    let has_prefix = contents.rows.iter().any(|row| row.name.starts_with(map.prefix));
+    let prefix = if has_prefix { map.prefix } else { "" };
+    let table = format!("{prefix}{}", map.rest[0].1[0]);
     // Of two names for one tensor, `safetensors.torch.save_model` keeps one.
     if config.tied_head && contents.row(&table).is_none() {
-        contents.rename(names::HEAD, table);
+        contents.rename(HEAD, table.clone());
     }
     let list = parameter_list(config, &attention.parameters(config));
-    let (mut wanted, mut places) = (Vec::new(), Vec::new());
-    for (i, (ours, p)) in list.iter().enumerate() {
-        let sources = names.sources(ours, &p.shape, prefix);
-        let missing =
-            || FormatError::content(message!("{} has no {}", settings.family.classes()[0], ours));
-        for source in sources.ok_or_else(missing)? {
-            wanted.push(Wanted::parameter(source.name.clone(), source.shape.clone()));
-            places.push((i, source));
-        }
-    }
+    let places = names.all(&list, prefix)?;
+    let wanted = |source: &Source| Wanted::parameter(source.name.clone(), source.shape.clone());
+    let mut wanted: Vec<_> = places.iter().map(|(_, source)| wanted(source)).collect();
     // Some files hold the tied head a second time.
-    let again = config.tied_head && contents.row(names::HEAD).is_some();
-    if again {
+    if config.tied_head && contents.row(HEAD).is_some() {
         let shape = vec![config.vocab_size, config.d_model];
-        wanted.push(Wanted::parameter(names::HEAD.into(), shape));
+        wanted.push(Wanted::parameter(HEAD.into(), shape));
     }
-    let mut made: Vec<Vec<f32>> = vec![Vec::new(); list.len()];
-    let mut head = None;
+    let (mut made, mut head) = (vec![Vec::new(); list.len()], None);
     let ignored = |name: &str| names.is_constant(name, prefix, config.n_layers);
     contents.read(&wanted, ignored, |i, values| {
         let Values::Floats(values) = values else { return Ok(()) };
         match places.get(i) {
-            Some((ours, source)) => place(&mut made[*ours], values, source, &list[*ours].1.shape),
+            // A whole one is taken as it is.
+            Some((ours, source)) if !source.turned && source.shape == list[*ours].1.shape => {
+                made[*ours] = values;
+            }
+            Some((ours, source)) => source.put(0, &values, &mut made[*ours], &list[*ours].1.shape),
             None => head = Some(values),
         }
         Ok(())
     })?;
-    let parameters = list.into_iter().zip(made);
-    let parameters = parameters.map(|((name, p), values)| {
-        let made = parameter(&p.shape, values)?;
-        Ok((name, made))
-    });
-    let parameters = parameters.collect::<Result<Vec<_>>>()?;
+    let parameters = finished(list, made)?;
     if let Some(head) = head
         && !parameters.iter().any(|(name, p)| name == "wte" && p.data() == head)
     {
-        let table = format!("{prefix}{}", names.table());
         return Err(FormatError::content(message!(
             "{} differs from {}, but config.json ties them; set tie_word_embeddings to false there \
              if the head is its own",
-            names::HEAD,
+            HEAD,
             table
         )));
     }
     Ok(parameters)
-}
-
-/// Puts a tensor of theirs into ours, of which it is some columns.
-fn place(ours: &mut Vec<f32>, values: Vec<f32>, source: &Source, shape: &[usize]) {
-    let (all, width) = (shape.last().copied().unwrap_or(0), source.columns.len());
-    if !source.turned && width == all {
-        *ours = values;
-        return;
-    }
-    ours.resize(shape.iter().product(), 0.0);
-    if !source.turned {
-        let rows = ours.chunks_exact_mut(all).zip(values.chunks_exact(width));
-        rows.for_each(|(row, part)| row[source.columns.clone()].copy_from_slice(part));
-        return;
-    }
-    // Some rows of ours a time, so that what is read of theirs is still at hand for the next one.
-    let inner = values.len() / width.max(1); // numbers in a row of theirs: rows of ours
-    ours.par_chunks_mut(AT_ONCE * all).enumerate().for_each(|(n, rows)| {
-        let first = n * AT_ONCE;
-        for (column, row) in source.columns.clone().zip(values.chunks_exact(inner)) {
-            let cells = rows.iter_mut().skip(column).step_by(all);
-            cells.zip(&row[first..]).for_each(|(cell, x)| *cell = *x);
-        }
-    });
 }
 
 fn assemble(
@@ -203,14 +157,5 @@ fn assemble(
             Arc::new(IdsTokenizer::new(config.vocab_size)?)
         }
     };
-    Ok(Imported {
-        recipe: fine_tuning(&config),
-        config,
-        attention,
-        parameters,
-        tokenizer,
-        step: 0,
-        optimizer: None,
-        notes,
-    })
+    Ok(Imported::untrained(config, attention, parameters, tokenizer, notes))
 }

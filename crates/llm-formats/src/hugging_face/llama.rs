@@ -4,12 +4,12 @@
 use super::family::Family;
 use super::fields::{ConfigJson, Fields, decimal, numbers, unsupported};
 use super::rope;
-use crate::error::{Result, foreign_block};
-use crate::imported::{MODERN, Note};
+use crate::error::Result;
+use crate::holder::{Holder, LLAMA};
+use crate::imported::{MODERN, Note, shortest, with_inner};
 use llm_core::base::{Fill, Message};
-use llm_core::model::{Init, Mlp, Norm, Positions};
-use llm_core::{AttentionSpec, Config, TokenId, message};
-use serde_json::{Map, Value, json};
+use llm_core::{AttentionSpec, Config, TinyGPT, TokenId, message};
+use serde_json::{Value, json};
 
 /// Fields that would change what is computed, with the one value that they may have.
 const NEUTRAL: [(&str, f64, &str); 6] = [
@@ -21,35 +21,14 @@ const NEUTRAL: [(&str, f64, &str); 6] = [
     ("logits_scaling", 1.0, "1"),
 ];
 
-/// What `transformers` takes for a field that is not there.
-struct Usual {
-    vocab_size: usize,
-    inner: usize,
-    kv_heads: Option<usize>,
-    head_dim: Option<usize>,
-    positions: usize,
-}
-
-fn usual(family: Family) -> Usual {
-    let llama = Usual {
-        vocab_size: 32_000,
-        inner: 11_008,
-        kv_heads: None,
-        head_dim: None,
-        positions: 2048,
-    };
-    let qwen = |head_dim| Usual {
-        vocab_size: 151_936,
-        inner: 22_016,
-        kv_heads: Some(32),
-        head_dim,
-        positions: 32_768,
-    };
+/// What `transformers` takes for fields that are not there: the vocabulary, the MLP's width, heads of keys,
+/// their width, positions.
+fn usual(family: Family) -> (usize, usize, Option<usize>, Option<usize>, usize) {
     match family {
-        Family::Gpt2 | Family::Llama => llama,
-        Family::Mistral => Usual { inner: 14_336, kv_heads: Some(8), positions: 131_072, ..llama },
-        Family::Qwen2 => qwen(None),
-        Family::Qwen3 => qwen(Some(128)),
+        Family::Gpt2 | Family::Llama => (32_000, 11_008, None, None, 2048),
+        Family::Mistral => (32_000, 14_336, Some(8), None, 131_072),
+        Family::Qwen2 => (151_936, 22_016, Some(32), None, 32_768),
+        Family::Qwen3 => (151_936, 22_016, Some(32), Some(128), 32_768),
     }
 }
 
@@ -65,57 +44,48 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     if fields.text("hidden_act", "silu")? != "silu" {
         return Err(unsupported("hidden_act", &fields.0["hidden_act"], "silu"));
     }
-    let usual = usual(family);
+    let (vocab_size, inner, kv_heads, head_dim, positions) = usual(family);
     let (n_layers, n_heads) =
         (fields.size("num_hidden_layers", 32)?, fields.size("num_attention_heads", 32)?);
     let (d_model, inner) =
-        (fields.size("hidden_size", 4096)?, fields.size("intermediate_size", usual.inner)?);
-    let said = fields.size("max_position_embeddings", usual.positions)?;
+        (fields.size("hidden_size", 4096)?, fields.size("intermediate_size", inner)?);
+    let said = fields.size("max_position_embeddings", positions)?;
     let or_usual = |field: &str, usual: Option<usize>| match fields.0.contains_key(field) {
         true => fields.size_or_null(field),
         false => Ok(usual),
     };
-    let kv_heads = or_usual("num_key_value_heads", usual.kv_heads)?.unwrap_or(n_heads);
-    let head_dim = or_usual("head_dim", usual.head_dim)?;
+    let kv_heads = or_usual("num_key_value_heads", kv_heads)?.unwrap_or(n_heads);
+    let head_dim = or_usual("head_dim", head_dim)?;
     let (biases, mlp_bias) = biases(fields, family)?;
     let rotary = rope::parse(fields, said)?;
     let attention = AttentionSpec {
         kv_heads: (kv_heads != n_heads).then_some(kv_heads),
-        head_dim: head_dim.filter(|d| d.checked_mul(n_heads) != Some(d_model)),
+        head_dim,
         rotary: Some(rotary),
         window: window(fields, family, n_layers)?,
         qk_norm: family == Family::Qwen3,
         biases,
         ..AttentionSpec::new(MODERN, n_heads)
     };
+    let attention = shortest(attention, d_model);
+    let vocab_size = fields.size("vocab_size", vocab_size)?;
+    let context = said.min(Config::MAX_SEQ);
     let config = Config {
-        norm_affine: true,
-        norm: Norm::Rms,
         norm_eps: fields.eps("rms_norm_eps", 1e-6)?,
         tied_head: fields.flag("tie_word_embeddings", false)?,
-        head_bias: false,
-        init: Init::Gpt2,
-        mlp: Mlp::SwiGlu,
         mlp_bias,
-        positions: Positions::Rotary,
-        ..Config::new(
-            fields.size("vocab_size", usual.vocab_size)?,
-            said.min(Config::MAX_SEQ),
-            d_model,
-            n_layers,
-        )
+        ..LLAMA.config(vocab_size, context, [d_model, n_layers])
     };
-    // The usual width is not written down, so that a model that says it is one that does not.
-    let n_inner = if inner == config.inner() { 0 } else { inner };
+    let config = with_inner(config, inner);
     let mut notes = Vec::new();
     notes.extend((said > Config::MAX_SEQ).then_some(Note::LongContext { said }));
     let dropout = fields.dropout("attention_dropout", 0.0)?;
     notes.extend((dropout != 0.0).then_some(Note::AttentionDropout { dropout }));
     let ends = numbers(fields.get("eos_token_id"));
-    Ok(ConfigJson { family, config: Config { n_inner, ..config }, attention, ends, notes })
+    Ok(ConfigJson { family, config, attention, ends, notes })
 }
 
-/// Which biases there are: of queries, keys and values; of the projection back; of the MLP.
+/// Whether there are biases: of queries, keys and values; of the projection back; of the MLP.
 fn biases(fields: Fields<'_>, family: Family) -> Result<([bool; 2], bool)> {
     let (attention, mlp) = match family {
         Family::Llama => (true, true),
@@ -175,23 +145,32 @@ fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<
     }
 }
 
-/// Which of them a model is, or what of it none of them has.
-pub(super) fn family(config: &Config, own: &AttentionSpec) -> Result<Family, Message> {
+/// The gate of all of them together.
+const HOLDER: Holder = Holder {
+    attention: &[
+        "kv_heads",
+        "head_dim",
+        "rotary.theta",
+        "rotary.scaling.factor",
+        "rotary.scaling.low",
+        "rotary.scaling.high",
+        "rotary.scaling.original",
+        "window",
+        "qk_norm",
+        "qkv_bias",
+        "proj_bias",
+        "head_mask",
+    ],
+    ..LLAMA
+};
+
+/// The family that holds a model, or in words what of it none of them has.
+pub(super) fn family(model: &TinyGPT) -> Result<Family, Message> {
+    HOLDER.check(model)?;
+    let (config, own) = (model.config(), model.attention().spec());
     let biases = (own.biases[0], own.biases[1], config.mlp_bias);
     let (plain, none) = (own.window.is_none(), biases == (false, false, false));
-    let even = config.d_model.is_multiple_of(own.n_heads.max(1)); // Llama asks for it
-    if let Some(piece) = foreign_block(config, Norm::Rms, Mlp::SwiGlu) {
-        return Err(piece);
-    }
-    match config.positions {
-        Positions::Learned => return Err(message!("a table of positions (learned)")),
-        Positions::None => return Err(message!("an order of tokens that nothing tells (none)")),
-        Positions::Rotary => {}
-    }
-    let width = own.rotary.and_then(|rotary| rotary.width);
-    if width.is_some_and(|width| width != own.head_dim(config.d_model)) {
-        return Err(message!("heads that are turned in part (rotary.width)"));
-    }
+    let even = config.d_model.is_multiple_of(own.n_heads); // Llama asks for it
     match (own.qk_norm, biases) {
         (true, (_, _, false)) => Ok(Family::Qwen3),
         (true, _) => Err(message!("an MLP with biases and normed queries and keys (mlp_bias)")),
@@ -211,7 +190,7 @@ pub(super) fn write(
     begin: Option<TokenId>,
     end: Option<TokenId>,
 ) -> Value {
-    let all = json!({
+    let mut all = json!({
         "architectures": [family.classes()[0]],
         "attention_dropout": 0.0,
         "bos_token_id": begin,
@@ -235,23 +214,19 @@ pub(super) fn write(
         "use_cache": true,
         "vocab_size": config.vocab_size,
     });
-    let more = match family {
-        Family::Gpt2 => json!({}),
-        Family::Llama => json!({
-            "attention_bias": own.biases.contains(&true),
-            "mlp_bias": config.mlp_bias,
-        }),
-        Family::Mistral => json!({ "sliding_window": own.window }),
-        Family::Qwen2 | Family::Qwen3 => json!({
-            "max_window_layers": if own.window.is_some() { 0 } else { config.n_layers },
-            "sliding_window": own.window,
-            "use_sliding_window": own.window.is_some(),
-        }),
-    };
-    let mut all: Map<String, Value> = all.as_object().cloned().unwrap_or_default();
-    all.extend(more.as_object().cloned().unwrap_or_default());
-    if family == Family::Qwen3 {
-        all.insert("attention_bias".into(), json!(own.biases.contains(&true)));
+    let (is_qwen, window) = (matches!(family, Family::Qwen2 | Family::Qwen3), own.window);
+    if is_qwen {
+        all["max_window_layers"] = json!(if window.is_some() { 0 } else { config.n_layers });
+        all["use_sliding_window"] = json!(window.is_some());
     }
-    Value::Object(all)
+    if is_qwen || family == Family::Mistral {
+        all["sliding_window"] = json!(window);
+    }
+    if matches!(family, Family::Llama | Family::Qwen3) {
+        all["attention_bias"] = json!(own.biases.contains(&true));
+    }
+    if family == Family::Llama {
+        all["mlp_bias"] = json!(config.mlp_bias);
+    }
+    all
 }

@@ -239,11 +239,6 @@ fn what_none_of_them_has_is_refused() {
         (Config { mlp: Mlp::Relu2, ..small() }, rotary(), "squared ReLU (relu2)"),
         (Config { mlp: Mlp::Gelu, ..small() }, rotary(), "an MLP with GELU (gelu)"),
         (
-            Config { positions: Positions::None, ..small() },
-            Modern::grouped(2, 1),
-            "that nothing tells (none)",
-        ),
-        (
             small(),
             Modern::grouped(1, 1).with_rotary(Rotary::partial(9.0, 2)),
             "turned in part (rotary.width)",
@@ -259,6 +254,9 @@ fn what_none_of_them_has_is_refused() {
         let refused = exported(&config, attention).map(drop).unwrap_err().to_string();
         assert!(refused.contains(piece) && refused.contains("Llama cannot hold"), "{refused}");
     }
+    let none = Config { positions: Positions::None, ..Config::gpt2(9, 6, 4, 2) };
+    let refused = exported(&none, Modern::grouped(2, 1)).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("that nothing tells (none), which GPT-2 cannot hold"), "{refused}");
 }
 
 fn with_config(fields: &Value) -> TempDir {

@@ -24,18 +24,18 @@ pub(crate) mod weights;
 mod export;
 mod import;
 
-pub(crate) use export::without_heads;
-pub use export::{check_model, export, has_head_bias, notes, prepare_folder};
+pub use crate::holder::has_head_bias;
+pub use export::{check_model, export, notes, prepare_folder};
 pub use family::Family;
 pub use import::{from_parts, import};
 
-/// Weights.
+/// File of the weights.
 pub const WEIGHTS: &str = "model.safetensors";
-/// Which weights are in which of several files.
+/// File that names the file of each tensor, where there are several.
 pub const INDEX: &str = "model.safetensors.index.json";
-/// Sizes and options.
+/// File of sizes and options.
 pub const CONFIG: &str = "config.json";
-/// How text is drawn.
+/// File with the way in which text is drawn.
 pub const GENERATION: &str = "generation_config.json";
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use llm_core::message;
 use llm_core::model::{Rotary, RotaryScaling};
 use serde_json::{Map, Value, json};
 
-/// What Llama 3's scaling is called.
+/// The name of Llama 3's scaling.
 const LLAMA3: &str = "llama3";
 
 /// θ and its scaling; `positions` is the model's context.

@@ -16,10 +16,9 @@ use super::units;
 use crate::alphabet;
 use crate::bpe;
 use crate::error::{FormatError, Result, shown};
-use crate::files::read_small;
+use crate::files::{json_object, read_small};
 use crate::kept::Kept;
 use crate::tokenizers;
-use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId, message};
@@ -27,24 +26,23 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The whole tokenizer.
 /// The file with a whole tokenizer.
 pub const TOKENIZER: &str = "tokenizer.json";
-/// Tokens and their numbers.
+/// File of tokens and their numbers.
 const VOCAB: &str = "vocab.json";
-/// Pairs that become one token, the first ones first.
+/// File of the pairs that become one token, the first ones first.
 const MERGES: &str = "merges.txt";
-/// What other models have in place of these.
+/// File that other models have in place of these.
 const SENTENCEPIECE: &str = "tokenizer.model";
-/// Which class reads the files, and what some tokens are for.
+/// File that names the class that reads the others, and what some tokens are for.
 const SETTINGS: &str = "tokenizer_config.json";
-/// The same, from before there was that one.
+/// Older file that says what some tokens are for.
 const SPECIAL: &str = "special_tokens_map.json";
-/// Tokens that were added to vocab.json, and their numbers.
+/// File of the tokens that were added to vocab.json, and their numbers.
 const ADDED: &str = "added_tokens.json";
-/// How a conversation is written down, where it does not stand there.
+/// File of the chat template, where it does not stand in the settings.
 const TEMPLATE: &str = "chat_template.jinja";
-/// Bytes of each of them.
+/// Most bytes of such a file.
 const MAX_SETTINGS: u64 = 16 << 20;
 
 /// A control character of which neither texts nor its letter in GPT-2's alphabet make use.
@@ -182,17 +180,13 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
     }
 }
 
-/// A file with an object of JSON in the folder; nothing where there is no such file.
-fn object(folder: &Path, name: &str) -> Result<Map<String, Value>> {
+/// A file with an object of JSON in the folder, of at most `most` bytes; nothing where there is no such file.
+pub(super) fn object(folder: &Path, name: &str, most: u64) -> Result<Map<String, Value>> {
     let path = folder.join(name);
     if !path.exists() {
         return Ok(Map::new());
     }
-    let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
-    serde_json::from_slice(&text).map_err(|e| {
-        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
-            .at(&path)
-    })
+    read_small(&path, most).and_then(|text| json_object(&text)).map_err(|e| e.at(&path))
 }
 
 /// What a folder says of its tokenizer: tokenizer_config.json, and where that is silent the older
@@ -201,8 +195,8 @@ fn object(folder: &Path, name: &str) -> Result<Map<String, Value>> {
 /// # Errors
 /// [`FormatError::File`] for what is no such file, and for a space that is put before every text.
 fn settings(folder: &Path) -> Result<Map<String, Value>> {
-    let mut settings = object(folder, SPECIAL)?;
-    settings.extend(object(folder, SETTINGS)?);
+    let mut settings = object(folder, SPECIAL, MAX_SETTINGS)?;
+    settings.extend(object(folder, SETTINGS, MAX_SETTINGS)?);
     if settings.get("add_prefix_space") == Some(&Value::Bool(true)) {
         let why = message!(
             "add_prefix_space is true: a space before every text, which is not put there here"
@@ -221,7 +215,7 @@ fn added(folder: &Path) -> Result<Vec<(String, u64)>> {
             Err(FormatError::content(why).at(&folder.join(ADDED)))
         }
     };
-    object(folder, ADDED)?.into_iter().map(number).collect()
+    object(folder, ADDED, MAX_SETTINGS)?.into_iter().map(number).collect()
 }
 
 /// What is kept of a folder with these settings; `ends` are the numbers that end a text where no
@@ -253,7 +247,7 @@ fn kept(
 
 /// Whether the file with a template differs from the one in the settings, which is older.
 pub(super) fn has_two_templates(folder: &Path) -> Result<bool> {
-    let settings = object(folder, SETTINGS)?;
+    let settings = object(folder, SETTINGS, MAX_SETTINGS)?;
     let older = template_of(settings.get("chat_template"));
     Ok(older.is_some() && template(folder, None)?.is_some_and(|own| Some(&*own) != older))
 }

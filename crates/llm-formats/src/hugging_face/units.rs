@@ -6,7 +6,7 @@ use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, Tokenizer, 
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Bytes of a tokenizer.json that may be one of ours: of char, with every character there is.
+/// Most bytes of a tokenizer.json that may be one of ours: char with every character there is.
 const MAX_OURS: usize = 4 << 20;
 
 fn file(vocab: Map<String, Value>, pre_tokenizer: Value, decoder: Value) -> Value {
@@ -47,7 +47,7 @@ pub(super) fn added(end: TokenId) -> Value {
     })
 }
 
-/// Every byte is a token, under the character that GPT-2 has for it.
+/// A tokenizer.json in which every byte is a token, under the character that GPT-2 has for it.
 pub(super) fn byte_file() -> Value {
     let vocab = (0..=255).map(|b| (alphabet::symbol(b).to_string(), json!(b))).collect();
     let level = |space: bool| {
@@ -61,7 +61,7 @@ pub(super) fn byte_file() -> Value {
     file(vocab, level(false), level(true))
 }
 
-/// Every character is a token.
+/// A tokenizer.json in which every character is a token.
 pub(super) fn char_file(tokenizer: &dyn Tokenizer) -> Value {
     let name = |unit: &[u8]| match std::str::from_utf8(unit) {
         Ok(text) => text.to_string(),
@@ -115,7 +115,7 @@ fn with_added(file: &Value, tokenizer: Arc<dyn Tokenizer>) -> Option<Arc<dyn Tok
     }
 }
 
-/// One character, or a byte that is not part of one.
+/// The bytes of one character, or a byte that is not part of one.
 fn unit(name: &str) -> Option<Vec<u8>> {
     let mut chars = name.chars();
     if let (Some(_), None) = (chars.next(), chars.next()) {

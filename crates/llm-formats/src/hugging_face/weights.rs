@@ -2,7 +2,7 @@
 
 use super::{INDEX, WEIGHTS};
 use crate::error::{FormatError, Result, shown};
-use crate::files::{open, read_small};
+use crate::files::{read_file, read_small};
 use crate::safetensors::{Contents, MAX_HEADER, MAX_TENSORS};
 use llm_core::base::Message;
 use llm_core::message;
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Component, Path, PathBuf};
 
-/// Parts of a model.
+/// Most files of one model.
 const MAX_FILES: usize = 1 << 10;
 
 /// All tensors of a folder, and the file that what is wrong with them as a whole is said about.
@@ -20,7 +20,7 @@ pub(super) fn open_all(folder: &Path) -> Result<(PathBuf, Contents<BufReader<Fil
     let (whole, index) = (folder.join(WEIGHTS), folder.join(INDEX));
     let there = |name: &str| folder.join(name).exists();
     if whole.exists() {
-        let contents = open_one(&whole)?;
+        let contents = read_file(&whole, Contents::open)?;
         return Ok((whole, contents));
     }
     if index.exists() {
@@ -40,14 +40,6 @@ pub(super) fn open_all(folder: &Path) -> Result<(PathBuf, Contents<BufReader<Fil
     Err(FormatError::Io(error).at(&whole))
 }
 
-fn open_one(path: &Path) -> Result<Contents<BufReader<File>>> {
-    let read = || {
-        let (file, length) = open(path)?;
-        Contents::open(BufReader::with_capacity(1 << 16, file), length)
-    };
-    read().map_err(|e| e.at(path))
-}
-
 /// The parts one behind the other; what is in each must be what the index says.
 fn open_parts(
     folder: &Path,
@@ -57,7 +49,7 @@ fn open_parts(
     let mut all: Option<Contents<_>> = None;
     for name in places.values().collect::<BTreeSet<_>>() {
         let path = folder.join(name);
-        let part = open_one(&path)?;
+        let part = read_file(&path, Contents::open)?;
         if let Some(row) = part.rows.iter().find(|row| places.get(&row.name) != Some(name)) {
             let why = message!("tensor {} is not where {} says", shown(&row.name), INDEX);
             return Err(FormatError::content(why).at(&path));

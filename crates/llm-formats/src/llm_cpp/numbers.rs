@@ -1,29 +1,20 @@
 //! The binary file's numbers, one after the other.
 
 use crate::error::{FormatError, Result};
-use llm_core::base::{Message, memory};
+use crate::files::numbers;
+use llm_core::base::Message;
+use llm_core::message;
 use llm_core::optim::{OptimizerState, ParameterState};
 use llm_core::recipe::Recipe;
-use llm_core::{Error, message};
 use std::io::Read;
 
-/// Elements pass through a buffer of this many bytes, a multiple of four.
-pub(super) const CHUNK: usize = 1 << 16;
-
 /// A reader of the file's numbers.
-pub(super) struct Numbers<R> {
-    input: R,
-    chunk: Vec<u8>,
-}
+pub(super) struct Numbers<R>(pub(super) R);
 
 impl<R: Read> Numbers<R> {
-    pub(super) fn new(input: R) -> Numbers<R> {
-        Numbers { input, chunk: vec![0; CHUNK] }
-    }
-
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut bytes = [0; N];
-        self.input.read_exact(&mut bytes)?;
+        self.0.read_exact(&mut bytes)?;
         Ok(bytes)
     }
 
@@ -37,16 +28,7 @@ impl<R: Read> Numbers<R> {
 
     /// Reads `count` finite elements.
     pub(super) fn floats(&mut self, what: impl Into<Message>, count: usize) -> Result<Vec<f32>> {
-        let mut out = Vec::new();
-        out.try_reserve_exact(count).map_err(|_| {
-            let (needed, available) = (4 * count as u64, memory::available());
-            FormatError::Core(Error::Memory { needed, available })
-        })?;
-        while out.len() < count {
-            let bytes = &mut self.chunk[..(4 * (count - out.len())).min(CHUNK)];
-            self.input.read_exact(bytes)?;
-            out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
-        }
+        let out = numbers(&mut self.0, count, f32::from_le_bytes)?;
         if !out.iter().all(|x| x.is_finite()) {
             return Err(FormatError::content(message!(
                 "{} has a value that is not finite",

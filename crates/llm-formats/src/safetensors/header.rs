@@ -1,4 +1,4 @@
-//! What the header may say: limits first, then the format's own rules.
+//! Reading the header: limits first, then the format's own rules.
 
 use super::Dtype;
 use crate::error::{FormatError, Result, shown};
@@ -10,29 +10,29 @@ use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Bytes of the header.
+/// Most bytes of the header.
 pub const MAX_HEADER: u64 = 16 << 20;
-/// Bytes of a tensor's name.
+/// Most bytes of a tensor's name.
 pub const MAX_NAME: usize = 4096;
-/// Tensors.
+/// Most tensors of a file.
 pub const MAX_TENSORS: usize = 1 << 16;
-/// Entries of metadata.
+/// Most entries of metadata.
 const MAX_METADATA: usize = 1 << 12;
-/// Axes of a tensor.
+/// Most axes of a tensor.
 const MAX_AXES: usize = 8;
 
 /// A tensor of a file.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Its name.
+    /// Name in the file.
     pub name: String,
-    /// The type of its elements.
+    /// Type of the elements.
     pub dtype: Dtype,
-    /// Its shape.
+    /// Lengths of the axes.
     pub shape: Vec<usize>,
-    /// Its bytes.
+    /// Bytes in the file.
     pub length: u64,
-    /// In which of several files that are read as one, from 0.
+    /// Number of the file, from 0, where several are read as one.
     pub(super) file: usize,
 }
 

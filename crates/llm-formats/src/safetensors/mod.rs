@@ -7,8 +7,10 @@ mod header;
 mod read;
 mod write;
 
+pub use crate::wanted::Wanted;
 pub use header::{MAX_HEADER, MAX_NAME, MAX_TENSORS, Row};
-pub use read::{Contents, STORED_AS, Values, Wanted};
-pub use write::{Data, Named, write};
+pub use read::{Contents, STORED_AS, Values};
+pub(crate) use write::pieces;
+pub use write::{Data, Fill, Named, write};
 
 pub use ::safetensors::tensor::Dtype;

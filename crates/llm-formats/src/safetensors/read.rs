@@ -3,23 +3,22 @@
 use super::Dtype;
 use super::header::{self, MAX_HEADER, Row};
 use crate::error::{FormatError, Result, shown};
+use crate::files::numbers;
+use crate::wanted::{Wanted, finite, places};
 use half::{bf16, f16};
 use llm_core::base::memory;
 use llm_core::buffer::Preview;
-use llm_core::{Error, message};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use llm_core::message;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::io::{self, Read};
-
-/// Tensors pass through a buffer of this many bytes, a multiple of four.
-const CHUNK: usize = 1 << 16;
 
 /// A file whose header has been read, or several whose tensors together are one model's.
 pub struct Contents<R> {
     inputs: Vec<R>,
-    /// In the order of their bytes, file by file.
+    /// All tensors, in the order of their bytes, file by file.
     pub rows: Vec<Row>,
-    /// What else the header says.
+    /// Texts of the header by their keys.
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -29,32 +28,14 @@ impl<R> fmt::Debug for Contents<R> {
     }
 }
 
-/// A tensor that a file must have.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// Its name in the file.
-    pub name: String,
-    /// Its shape.
-    pub shape: Vec<usize>,
-    /// F32, which may be stored as one of [`STORED_AS`], or U8.
-    pub dtype: Dtype,
-}
-
-/// How numbers may be stored: every value of each is one of f32.
+/// The types in which numbers may be stored: every value of each is one of f32.
 pub const STORED_AS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::BF16];
-
-impl Wanted {
-    /// A parameter.
-    pub fn parameter(name: String, shape: Vec<usize>) -> Wanted {
-        Wanted { name, shape, dtype: Dtype::F32 }
-    }
-}
 
 /// The elements of a tensor, row-major.
 pub enum Values {
-    /// Of a parameter, all finite.
+    /// Numbers of a parameter, all finite.
     Floats(Vec<f32>),
-    /// Of anything else.
+    /// Bytes of anything else.
     Bytes(Vec<u8>),
 }
 
@@ -99,7 +80,7 @@ impl<R: Read> Contents<R> {
         Ok(Contents { inputs: vec![input], rows, metadata })
     }
 
-    /// With the tensors of a further file.
+    /// Adds the tensors of a further file.
     ///
     /// # Errors
     /// [`FormatError::Content`] when one of its names is there already.
@@ -116,7 +97,7 @@ impl<R: Read> Contents<R> {
         Ok(self)
     }
 
-    /// Without what a wrapper of the model put before all names: `torch.compile`'s, and
+    /// Takes off what a wrapper of the model put before all names: `torch.compile`'s, and
     /// `DataParallel`'s.
     #[must_use]
     pub fn unwrapped(mut self) -> Contents<R> {
@@ -131,7 +112,7 @@ impl<R: Read> Contents<R> {
         self
     }
 
-    /// With another name for a tensor, if it is there.
+    /// Gives a tensor another name, if it is there.
     pub fn rename(&mut self, from: &str, to: String) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.name == from) {
             row.name = to;
@@ -156,34 +137,18 @@ impl<R: Read> Contents<R> {
         ignored: impl Fn(&str) -> bool,
         mut take: impl FnMut(usize, Values) -> Result<()>,
     ) -> Result<()> {
-        let places: HashMap<&str, usize> =
-            wanted.iter().enumerate().map(|(i, wanted)| (wanted.name.as_str(), i)).collect();
-        let place = |row: Row| (places.get(row.name.as_str()).copied(), row);
-        let order: Vec<(Option<usize>, Row)> =
-            std::mem::take(&mut self.rows).into_iter().map(place).collect();
-        let unknown = |(place, row): &&(Option<usize>, Row)| place.is_none() && !ignored(&row.name);
-        if let Some((_, row)) = order.iter().find(unknown) {
-            let why = message!("tensor {} does not belong to this model", shown(&row.name));
-            return Err(FormatError::content(why));
-        }
-        let mut found = vec![None; wanted.len()];
-        for (place, row) in &order {
-            if let Some(i) = place {
-                found[*i] = Some(row);
-            }
-        }
+        let rows = std::mem::take(&mut self.rows);
+        let found = rows.iter().map(|row| (row.name.as_str(), &row.shape[..]));
+        let places = places(wanted, found, ignored)?;
         let mut total = 0u64;
-        // In the list's order, so that a message names the first that does not fit.
-        for (wanted, row) in wanted.iter().zip(found) {
-            let missing = || FormatError::content(message!("tensor {} is missing", &wanted.name));
-            let row = row.ok_or_else(missing)?;
-            check(row, wanted)?;
-            let wide = (wanted.dtype.bitsize() / row.dtype.bitsize()) as u64;
+        for (row, place) in rows.iter().zip(&places) {
+            let Some(i) = place else { continue };
+            check(row, wanted[*i].dtype)?;
+            let wide = (wanted[*i].dtype.bitsize() / row.dtype.bitsize()) as u64;
             total = total.saturating_add(row.length.saturating_mul(wide));
         }
         memory::require(total)?;
-        let mut chunk = vec![0; CHUNK];
-        for (place, row) in order {
+        for (row, place) in rows.iter().zip(places) {
             let Some(i) = place else {
                 let input = &mut self.inputs[row.file];
                 let skipped = io::copy(&mut input.take(row.length), &mut io::sink())?;
@@ -192,81 +157,47 @@ impl<R: Read> Contents<R> {
                 }
                 continue;
             };
+            let input = &mut self.inputs[row.file];
+            let count = |bytes: u64| usize::try_from(row.length / bytes).unwrap_or(usize::MAX);
             let values = match row.dtype {
-                Dtype::U8 => Values::Bytes(self.elements(&row, &mut chunk, u8::from_le_bytes)?),
-                Dtype::F16 => Values::Floats(
-                    self.elements(&row, &mut chunk, |b| f16::from_le_bytes(b).to_f32())?,
-                ),
-                Dtype::BF16 => Values::Floats(
-                    self.elements(&row, &mut chunk, |b| bf16::from_le_bytes(b).to_f32())?,
-                ),
-                _ => Values::Floats(self.elements(&row, &mut chunk, f32::from_le_bytes)?),
+                Dtype::U8 => Values::Bytes(numbers(input, count(1), u8::from_le_bytes)?),
+                Dtype::F16 => {
+                    Values::Floats(numbers(input, count(2), |b| f16::from_le_bytes(b).to_f32())?)
+                }
+                Dtype::BF16 => {
+                    Values::Floats(numbers(input, count(2), |b| bf16::from_le_bytes(b).to_f32())?)
+                }
+                _ => Values::Floats(numbers(input, count(4), f32::from_le_bytes)?),
             };
-            if let Values::Floats(values) = &values
-                && !values.iter().all(|x| x.is_finite())
-            {
-                let why = message!("tensor {} has a value that is not finite", shown(&row.name));
-                return Err(FormatError::content(why));
+            if let Values::Floats(values) = &values {
+                finite(&row.name, values)?;
             }
             take(i, values)?;
         }
         Ok(())
     }
-
-    /// The elements of one tensor, whose length the settings asked for, from N bytes each.
-    fn elements<T, const N: usize>(
-        &mut self,
-        row: &Row,
-        chunk: &mut [u8],
-        element: impl Fn([u8; N]) -> T,
-    ) -> Result<Vec<T>> {
-        let count = usize::try_from(row.length).map_or(usize::MAX, |bytes| bytes / N);
-        let mut out = Vec::new();
-        out.try_reserve_exact(count).map_err(|_| {
-            let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
-            FormatError::Core(Error::Memory { needed, available: memory::available() })
-        })?;
-        let mut left = row.length;
-        while left > 0 {
-            let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
-            self.inputs[row.file].read_exact(bytes)?;
-            out.extend(bytes.as_chunks().0.iter().map(|&b| element(b)));
-            left -= bytes.len() as u64;
-        }
-        Ok(out)
-    }
 }
 
-/// Refuses a tensor of another type or shape than it must have.
-fn check(row: &Row, wanted: &Wanted) -> Result<()> {
-    let name = shown(&row.name);
-    let fits = match wanted.dtype {
+/// Refuses a tensor of another type than it must have.
+fn check(row: &Row, wanted: Dtype) -> Result<()> {
+    let fits = match wanted {
         Dtype::F32 => STORED_AS.contains(&row.dtype),
         other => row.dtype == other,
     };
-    if !fits {
-        let found = row.dtype.to_string();
-        return Err(FormatError::content(match (wanted.dtype, row.dtype) {
-            (Dtype::F32, Dtype::F64) => message!(
-                "tensor {} is {}, only F32, F16 and BF16 are read; convert the model in Python: \
-                 model.float().save_pretrained(..)",
-                name,
-                found
-            ),
-            (Dtype::F32, _) => {
-                message!("tensor {} is {}, only F32, F16 and BF16 are read", name, found)
-            }
-            _ => message!("tensor {} is {}, only U8 is read", name, found),
-        }));
+    if fits {
+        return Ok(());
     }
-    if row.shape != wanted.shape {
-        let why = message!(
-            "tensor {} is {}, this model needs {}",
+    let (name, found) = (shown(&row.name), row.dtype.to_string());
+    Err(FormatError::content(match (wanted, row.dtype) {
+        (Dtype::F32, Dtype::F64) => message!(
+            "tensor {} is {}, only F32, F16 and BF16 are read; convert the model in Python: \
+             model.float().save_pretrained(..)",
             name,
-            format_args!("{:?}", row.shape),
-            format_args!("{:?}", wanted.shape)
-        );
-        return Err(FormatError::content(why));
-    }
-    Ok(())
+            found
+        ),
+        (Dtype::F32, _) => {
+            message!("tensor {} is {}, only F32, F16 and BF16 are read", name, found)
+        }
+        _ => message!("tensor {} is {}, only U8 is read", name, found),
+    }))
 }

@@ -8,25 +8,20 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::Path;
 
 /// Tensors pass through a buffer of about this many numbers.
 const PIECE: usize = 1 << 14;
 
+/// Fills rows of a tensor, from a first one on.
+pub type Fill<'a> = Box<dyn Fn(usize, &mut [f32]) + 'a>;
+
 /// The elements of a tensor to be written, row-major.
 pub enum Data<'a> {
-    /// As they are.
+    /// Numbers that are in memory.
     Floats(Cow<'a, [f32]>),
-    /// The transposed of some columns of `values`, which has rows of this length.
-    Transposed {
-        /// Row-major.
-        values: Cow<'a, [f32]>,
-        /// Numbers in a row.
-        columns: usize,
-        /// Which columns.
-        part: Range<usize>,
-    },
+    /// Numbers that are made while they are written, some rows a time.
+    Rows(Fill<'a>),
     /// Bytes that are no numbers.
     Bytes(Cow<'a, [u8]>),
 }
@@ -35,11 +30,7 @@ impl fmt::Debug for Data<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Data::Floats(values) => f.debug_tuple("Floats").field(&Preview(values)).finish(),
-            Data::Transposed { values, columns, part } => {
-                let mut fields = f.debug_struct("Transposed");
-                let fields = fields.field("values", &Preview(values)).field("columns", columns);
-                fields.field("part", part).finish()
-            }
+            Data::Rows(_) => f.debug_struct("Rows").finish_non_exhaustive(),
             Data::Bytes(values) => f.debug_tuple("Bytes").field(&Preview(values)).finish(),
         }
     }
@@ -48,18 +39,18 @@ impl fmt::Debug for Data<'_> {
 /// A tensor to be written.
 #[derive(Debug)]
 pub struct Named<'a> {
-    /// Its name.
+    /// Name in the file.
     pub name: String,
-    /// Its shape, as written.
+    /// Lengths of the axes in the file.
     pub shape: Vec<usize>,
-    /// Its elements.
+    /// Elements of the tensor.
     pub data: Data<'a>,
 }
 
 impl Named<'_> {
     fn dtype(&self) -> Dtype {
         match self.data {
-            Data::Floats(_) | Data::Transposed { .. } => Dtype::F32,
+            Data::Floats(_) | Data::Rows(_) => Dtype::F32,
             Data::Bytes(_) => Dtype::U8,
         }
     }
@@ -68,24 +59,26 @@ impl Named<'_> {
         match &self.data {
             Data::Bytes(bytes) => out.write_all(bytes),
             Data::Floats(values) => values.chunks(PIECE).try_for_each(|v| write_floats(out, v)),
-            Data::Transposed { values, columns, part } => {
-                // Some columns a time, so that a row of the source is read in one go.
-                let rows = values.len() / columns;
-                let width = (PIECE / rows.max(1)).clamp(1, 64);
-                for first in part.clone().step_by(width) {
-                    let columns_now = first..part.end.min(first + width);
-                    let mut piece = vec![0.0; columns_now.len() * rows];
-                    for (i, row) in values.chunks_exact(*columns).enumerate() {
-                        for (j, x) in row[columns_now.clone()].iter().enumerate() {
-                            piece[j * rows + i] = *x;
-                        }
-                    }
+            Data::Rows(make) => {
+                let width = self.shape.last().copied().unwrap_or(1).max(1);
+                let rows = self.shape.iter().product::<usize>() / width;
+                let mut piece = Vec::new();
+                for (first, count) in pieces(rows, width) {
+                    piece.resize(count * width, 0.0);
+                    make(first, &mut piece);
                     write_floats(out, &piece)?;
                 }
                 Ok(())
             }
         }
     }
+}
+
+/// The rows of a tensor in parts: the first one and the number of each.
+pub(crate) fn pieces(rows: usize, width: usize) -> impl Iterator<Item = (usize, usize)> {
+    // A multiple of 16 rows, so that a transposed one is read along its own rows.
+    let at_once = (PIECE / width).max(1).next_multiple_of(16);
+    (0..rows).step_by(at_once).map(move |first| (first, at_once.min(rows - first)))
 }
 
 fn write_floats(out: &mut dyn Write, values: &[f32]) -> io::Result<()> {

@@ -5,17 +5,22 @@
 //! their order.
 
 use super::common::ROW_SUMS;
-use super::heads::Heads;
+use super::head_shape::HeadShape;
 use super::matmul::{Causal, Product, View};
 use super::{dropout, flash};
 use crate::error::Result;
 use crate::maker::{Made, Maker};
-use crate::plan::{Kernel, Room};
+use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::Listed;
+
+/// What an attention may say of itself; of `keep` that it is refused.
+pub(super) const FACTS: &[&str] =
+    &["heads", "kv_heads", "head_dim", "window", "scale", "soft_cap", "keep", "masks"];
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("softmax.wgsl")];
 const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
 const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
+const CAP: &[&str] = &[include_str!("cap.wgsl")];
 
 /// Of one head of every group: q, k, v in qkv, or their gradients; y; P.
 struct Views {
@@ -26,7 +31,7 @@ struct Views {
     p: View,
 }
 
-impl Heads {
+impl HeadShape {
     fn weights(&self) -> usize {
         self.b * self.h * self.t * self.t
     }
@@ -36,14 +41,14 @@ impl Heads {
         [self.b * self.h * self.t, self.t, self.h * self.t]
     }
 
-    /// Heads of a group.
+    /// HeadShape of a group.
     fn each(&self) -> usize {
         self.h / self.g
     }
 
     /// Those of head `i` of every group.
     fn views(&self, i: usize, qkv: Room, y: Room, p: Room) -> Views {
-        let Heads { t, h, g, d, .. } = *self;
+        let HeadShape { t, h, g, d, .. } = *self;
         let (width, each) = ((h + 2 * g) * d, self.each());
         let of_qkv = |at: usize, step: usize| View::of(qkv, at, width).stepping([t * width, step]);
         Views {
@@ -59,26 +64,41 @@ impl Heads {
         Product { batch: [self.b, self.g], causal, alpha, ..product }.call(maker);
     }
 
+    /// S = Q·Kᵀ·scale of every head, before a cap.
+    fn scores(&self, maker: &mut Maker<'_>, qkv: Room) -> Room {
+        let HeadShape { t, d, scale, .. } = *self;
+        let s = maker.room(self.weights());
+        for i in 0..self.each() {
+            let on = self.views(i, qkv, qkv, s);
+            let product = Product::new(on.p, on.q, on.k.t(), [t, t, d]);
+            self.call(maker, product, Causal::Result, scale);
+        }
+        s
+    }
+
+    /// The soft cap of scores, if there is one; on the way back the scores before it are in `rooms`, too.
+    fn cap(&self, maker: &mut Maker<'_>, entry: &'static str, rooms: &[Room]) {
+        let Some(cap) = self.soft_cap else { return };
+        let (kernel, n) = (Kernel { entry, text: CAP }, self.weights());
+        maker.call(kernel, &[n as u32, cap.to_bits()], rooms, elements(n));
+    }
+
     fn softmax(&self, maker: &mut Maker<'_>, kernel: Kernel, rooms: &[Room]) {
         let grid = [self.t as u32, (self.b * self.h) as u32, 1];
         maker.call(kernel, &[self.t as u32, self.window as u32], rooms, grid);
     }
 }
 
-/// S = Q·Kᵀ·scale, P = softmax(S) where a query sees, Y = P·V.
+/// S = Q·Kᵀ·scale with its cap, P = softmax(S) where a query sees, Y = P·V.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
-    let (heads, qkv) = (Heads::new(maker, made)?, maker.value(made, 0)?);
+    let (heads, qkv) = (HeadShape::new(maker, made)?, maker.value(made, 0)?);
     if let Some(text) = flash::text(made, &heads) {
         return Ok(flash::forward(maker, made, &heads, text, qkv));
     }
-    let Heads { t, d, .. } = heads;
+    let HeadShape { t, d, .. } = heads;
     let y = maker.room(made.shape.iter().product());
-    let p = maker.room(heads.weights());
-    for i in 0..heads.each() {
-        let on = heads.views(i, qkv, y, p);
-        let scores = Product::new(on.p, on.q, on.k.t(), [t, t, d]);
-        heads.call(maker, scores, Causal::Result, heads.scale);
-    }
+    let p = heads.scores(maker, qkv);
+    heads.cap(maker, "forward", &[p]);
     heads.softmax(maker, FORWARD, &[p]);
     let mut used = p; // P, or what dropout leaves of it
     if made.fact("masks").is_some() {
@@ -92,15 +112,16 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     Ok(Made { result: y, kept: vec![p, used] })
 }
 
-/// dP = dY·Vᵀ, dV = Pᵀ·dY (both with what dropout left), dS = P ∘ (dP − Σⱼ P·dP), dQ = dS·K·scale, dK = dSᵀ·Q·scale.
+/// dP = dY·Vᵀ, dV = Pᵀ·dY (both with what dropout left), dS = P ∘ (dP − Σⱼ P·dP), times the slope of a cap,
+/// dQ = dS·K·scale, dK = dSᵀ·Q·scale.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
-    let (heads, qkv) = (Heads::new(m, made)?, m.value(made, 0)?);
+    let (heads, qkv) = (HeadShape::new(m, made)?, m.value(made, 0)?);
     if let Some(text) = flash::text(made, &heads) {
         flash::backward(m, made, &heads, text, [qkv, dy], [kept[0], kept[1]]);
         return Ok(());
     }
     let (p, used) = (kept[0], kept[1]);
-    let Heads { t, d, .. } = heads;
+    let HeadShape { t, d, .. } = heads;
     let dqkv = m.room(made.inputs[0].shape().iter().product());
     let mut dp = m.room(heads.weights());
     for i in 0..heads.each() {
@@ -116,6 +137,10 @@ pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]
         dp = of_p;
     }
     heads.softmax(m, BACKWARD, &[dp, p]);
+    if heads.soft_cap.is_some() {
+        let scores = heads.scores(m, qkv); // once more: P has taken the place of those of forward
+        heads.cap(m, "backward", &[dp, scores]);
+    }
     for i in 0..heads.each() {
         let (on, of) = (heads.views(i, qkv, dy, p), heads.views(i, dqkv, dy, dp));
         let add = u32::from(i > 0);

@@ -2,7 +2,7 @@
 //!
 //! For heads of the usual widths whose weights none are dropped of; [`super::attention`] has the rest.
 
-use super::heads::Heads;
+use super::head_shape::HeadShape;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::Listed;
@@ -13,14 +13,24 @@ use llm_core::listing::Listed;
 /// Tiles and what is exchanged of a row take 16 KiB at most, which every device has for a workgroup.
 macro_rules! texts {
     ($($d:literal: $d4:literal, $s:literal, $tile:literal;)+) => {
-        [$(($d, $s, &[
-            concat!("const D4: u32 = ", $d4, "u; const S: u32 = ", $s, "u; const TILE: u32 = ", $tile, "u;\n"),
-            include_str!("flash.wgsl"),
+        [$(($d, $s, [
+            texts!($d4, $s, $tile, "false"),
+            texts!($d4, $s, $tile, "true"),
         ])),+]
+    };
+    ($d4:literal, $s:literal, $tile:literal, $capped:literal) => {
+        &[
+            concat!(
+                "const D4: u32 = ", $d4, "u; const S: u32 = ", $s, "u; const TILE: u32 = ", $tile,
+                "u; const CAPPED: bool = ", $capped, ";\n",
+            ),
+            include_str!("flash.wgsl"),
+        ]
     };
 }
 
-const TEXTS: [(usize, usize, &[&str]); 9] = texts! {
+/// The width of a head, threads for a row, and the texts without and with a soft cap of scores.
+const TEXTS: [(usize, usize, [&[&str]; 2]); 9] = texts! {
     8: 2, 1, 64;
     16: 4, 1, 64;
     24: 6, 1, 32;
@@ -40,22 +50,23 @@ pub(super) struct Text {
 }
 
 /// The text for these heads, if there is one and none of their weights are dropped.
-pub(super) fn text(made: &Listed, heads: &Heads) -> Option<Text> {
+pub(super) fn text(made: &Listed, heads: &HeadShape) -> Option<Text> {
     let of_width = TEXTS.iter().find(|(d, _, _)| *d == heads.d && made.fact("masks").is_none());
-    of_width.map(|(_, share, text)| Text { text, rows: 64 / share })
+    let capped = usize::from(heads.soft_cap.is_some());
+    of_width.map(|(_, share, texts)| Text { text: texts[capped], rows: 64 / share })
 }
 
 fn call(
     maker: &mut Maker<'_>,
-    heads: &Heads,
+    heads: &HeadShape,
     entry: &'static str,
     Text { text, rows }: Text,
     rooms: &[Room],
     each: usize,
 ) {
-    let Heads { b, t, h, g, window, scale, .. } = *heads;
+    let HeadShape { b, t, h, g, d: _, window, scale, soft_cap } = *heads;
     let sizes = [t, window, h, g].map(|n| n as u32);
-    let sizes = [&sizes[..], &[scale.to_bits()]].concat();
+    let sizes = [&sizes[..], &[scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits)].concat();
     let grid = [t.div_ceil(rows) as u32, (b * each) as u32, 1];
     maker.call(Kernel { entry, text }, &sizes, rooms, grid);
 }
@@ -64,7 +75,7 @@ fn call(
 pub(super) fn forward(
     maker: &mut Maker<'_>,
     made: &Listed,
-    heads: &Heads,
+    heads: &HeadShape,
     text: Text,
     qkv: Room,
 ) -> Made {
@@ -78,7 +89,7 @@ pub(super) fn forward(
 pub(super) fn backward(
     m: &mut Maker<'_>,
     made: &Listed,
-    heads: &Heads,
+    heads: &HeadShape,
     text: Text,
     [qkv, dy]: [Room; 2],
     [y, lse]: [Room; 2],

@@ -3,9 +3,10 @@
 // dq_i = scale·Σ_j dS_ij·k_j,  dk_j = scale·Σ_i dS_ij·q_i,  dv_j = Σ_i P_ij·dy_i.
 // S threads for a query, or for a key on the way back, each with a part of its row, so that no thread has more than registers hold;
 // tiles of the others pass by. Nothing of [T, T] is stored, and every sum has one writer, in rising order. In front of this text
-// stand D4, a quarter of a head's width, S and TILE.
+// stand D4, a quarter of a head's width, S, TILE and CAPPED: with a soft cap c the score is c·tanh(s_ij/c), and dS_ij has the
+// factor 1 − tanh².
 // Reference: Dao et al., "FlashAttention".
-struct Sizes { t: u32, window: u32, heads: u32, groups: u32, scale: f32 }
+struct Sizes { t: u32, window: u32, heads: u32, groups: u32, scale: f32, cap: f32 }
 const THREADS: u32 = 64u;
 const ROWS: u32 = THREADS / S; // of a workgroup
 const E: u32 = D4 / S; // of a row, in fours
@@ -27,6 +28,10 @@ var<workgroup> of_row: array<vec2<f32>, TILE>; // lse and δ of a query
 var<workgroup> parts: array<vec2<f32>, (min(S - 1u, 1u) * TILE + 1u) * THREADS>;
 
 fn sees(i: u32, j: u32) -> bool { return j <= i && j + p.window > i; }
+// Some drivers' tanh of large numbers is none.
+fn in_cap(s: f32) -> f32 { return tanh(clamp(s / p.cap, -10.0, 10.0)); }
+fn score(s: f32) -> f32 { if CAPPED { return p.cap * in_cap(s); } return s; }
+fn slope(s: f32) -> f32 { return 1.0 - in_cap(s) * in_cap(s); }
 fn width() -> u32 { return (p.heads + 2u * p.groups) * D4; }
 // Where q, k or v of a token begins: `part` counts heads from q's first to v's last.
 fn at_of(b: u32, i: u32, part: u32) -> u32 { return (b * p.t + i) * width() + part * D4; }
@@ -104,7 +109,7 @@ fn forward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index)
         give_product(&q, t);
         for (var r = 0u; r < TILE; r++) {
             if !is_one || !sees(i, j_0 + r) { continue; }
-            let s = product(&q, r, t);
+            let s = score(product(&q, r, t));
             if s > most {
                 let less = exp(most - s);
                 all *= less;
@@ -156,7 +161,8 @@ fn back_to_queries(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocatio
         for (var r = 0u; r < TILE; r++) {
             if !is_one || !sees(i, j_0 + r) { continue; }
             let both = products(&q, &of_y, r, t);
-            let ds = p.scale * exp(both.x - mine) * (both.y - d);
+            var ds = p.scale * exp(score(both.x) - mine) * (both.y - d);
+            if CAPPED { ds *= slope(both.x); }
             for (var c = 0u; c < E; c++) { dq[c] = fma(vec4(ds), left[r * D4 + part * E + c], dq[c]); }
         }
     }
@@ -205,8 +211,9 @@ fn back_to_keys(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_i
             for (var r = 0u; r < TILE; r++) {
                 if !is_one || i_0 + r >= p.t || !sees(i_0 + r, j) { continue; }
                 let both = products(&k, &v, r, t);
-                let weight = exp(both.x - of_row[r].x);
-                let ds = p.scale * weight * (both.y - of_row[r].y);
+                let weight = exp(score(both.x) - of_row[r].x);
+                var ds = p.scale * weight * (both.y - of_row[r].y);
+                if CAPPED { ds *= slope(both.x); }
                 for (var c = 0u; c < E; c++) {
                     dk[c] = fma(vec4(ds), left[r * D4 + part * E + c], dk[c]);
                     dv[c] = fma(vec4(weight), right[r * D4 + part * E + c], dv[c]);

@@ -9,7 +9,7 @@ mod cross_entropy;
 mod dropout;
 mod embedding;
 mod flash;
-mod heads;
+mod head_shape;
 mod linear;
 pub(crate) mod matmul;
 mod norm;
@@ -33,34 +33,50 @@ pub(crate) const LOSS: &str = "cross_entropy";
 /// Calls of an op.
 pub(crate) struct Row {
     op: &'static str,
+    /// What the calls ask the listed op for: a fact that is not among these is refused.
+    facts: &'static [&'static str],
     pub forward: fn(&mut Maker<'_>, &Listed) -> Result<Made>,
     /// Gets dL/dy and what forward kept.
     pub backward: fn(&mut Maker<'_>, &Listed, Room, &[Room]) -> Result<()>,
 }
 
+impl Row {
+    const fn of(
+        op: &'static str,
+        facts: &'static [&'static str],
+        forward: fn(&mut Maker<'_>, &Listed) -> Result<Made>,
+        backward: fn(&mut Maker<'_>, &Listed, Room, &[Room]) -> Result<()>,
+    ) -> Row {
+        Row { op, facts, forward, backward }
+    }
+}
+
 const ROWS: [Row; 17] = [
-    Row { op: "embedding", forward: embedding::forward, backward: embedding::backward },
-    Row { op: "add", forward: add::forward, backward: add::backward },
-    Row { op: "linear", forward: linear::forward, backward: linear::backward },
-    Row { op: "attention", forward: attention::forward, backward: attention::backward },
-    Row { op: "layernorm", forward: norm::forward, backward: norm::backward },
-    Row { op: "rmsnorm", forward: norm::forward, backward: norm::backward },
-    Row { op: "gelu", forward: activation::forward, backward: activation::backward },
-    Row { op: "gelu_exact", forward: activation::forward, backward: activation::backward },
-    Row { op: "silu", forward: activation::forward, backward: activation::backward },
-    Row { op: "relu2", forward: activation::forward, backward: activation::backward },
-    Row { op: "swiglu", forward: activation::gate_forward, backward: activation::gate_backward },
-    Row { op: "rotary", forward: rotary::forward, backward: rotary::backward },
-    Row { op: "reshape", forward: parts::reshape, backward: parts::reshape_back },
-    Row { op: "slice", forward: parts::slice, backward: parts::slice_back },
-    Row { op: "concat", forward: parts::concat, backward: parts::concat_back },
-    Row { op: "dropout", forward: dropout::forward, backward: dropout::backward },
-    Row { op: LOSS, forward: cross_entropy::forward, backward: cross_entropy::backward },
+    Row::of("embedding", &["tokens", "places", "rows"], embedding::forward, embedding::backward),
+    Row::of("add", &[], add::forward, add::backward),
+    Row::of("linear", &["transposed", "bits"], linear::forward, linear::backward),
+    Row::of("attention", attention::FACTS, attention::forward, attention::backward),
+    Row::of("layernorm", &["eps"], norm::forward, norm::backward),
+    Row::of("rmsnorm", &["eps"], norm::forward, norm::backward),
+    Row::of("gelu", &[], activation::forward, activation::backward),
+    Row::of("gelu_exact", &[], activation::forward, activation::backward),
+    Row::of("silu", &[], activation::forward, activation::backward),
+    Row::of("relu2", &[], activation::forward, activation::backward),
+    Row::of("swiglu", &[], activation::gate_forward, activation::gate_backward),
+    Row::of("rotary", &["heads", "head_dim", "start", "angles"], rotary::forward, rotary::backward),
+    Row::of("reshape", &[], parts::reshape, parts::reshape_back),
+    Row::of("slice", &["axis", "start"], parts::slice, parts::slice_back),
+    Row::of("concat", &["axis"], parts::concat, parts::concat_back),
+    Row::of("dropout", &["masks"], dropout::forward, dropout::backward),
+    Row::of(LOSS, &["targets"], cross_entropy::forward, cross_entropy::backward),
 ];
 
-/// The calls of a listed op.
+/// The calls of a listed op, all of whose facts they ask for.
 pub(crate) fn row(made: &Listed) -> Result<&'static Row> {
-    ROWS.iter().find(|row| row.op == made.op).ok_or_else(|| GpuError::without(made.op))
+    let row = ROWS.iter().find(|row| row.op == made.op);
+    let row = row.ok_or_else(|| GpuError::without(made.op))?;
+    let carried = made.only(row.facts).map(|()| row);
+    carried.map_err(|fact| GpuError::no(made.op, message!("that know its '{}'", fact)))
 }
 
 /// B, T and V of a list: that of a loss over tokens.
@@ -81,7 +97,8 @@ pub(crate) fn batch_of(list: &[Listed]) -> Result<Batches> {
 
 #[cfg(test)]
 mod tests {
-    use super::ROWS;
+    use super::{ROWS, Row, row};
+    use llm_core::listing::{Fact, Listed};
     use std::collections::BTreeSet;
     use std::path::Path;
 
@@ -111,5 +128,20 @@ mod tests {
         }
         let known = ROWS.iter().map(|row| row.op).chain(WITHOUT);
         assert_eq!(there, known.map(String::from).collect());
+    }
+
+    /// Whatever an op comes to say of itself, its kernels know it or it is refused.
+    #[test]
+    fn a_fact_that_no_kernel_asks_for_is_refused_by_its_name() {
+        for Row { op, facts, .. } in &ROWS {
+            let facts: Vec<_> = facts.iter().map(|name| (*name, Fact::Number(1.0))).collect();
+            let known = Listed { op, result: 1, inputs: Vec::new(), shape: Vec::new(), facts };
+            assert!(row(&known).is_ok(), "{op}");
+            let mut more = known.clone();
+            more.facts.push(("sinks", Fact::Number(4.0)));
+            let said = row(&more).err().expect("it is refused").to_string();
+            let words = format!("'{op}' has no kernels for a GPU that know its 'sinks'; ");
+            assert!(said.starts_with(&words), "{said}");
+        }
     }
 }

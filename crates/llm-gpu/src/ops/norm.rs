@@ -2,7 +2,7 @@
 
 use super::common::{ROW_SUMS, chunk_of, number, rows_of};
 use super::sums::{columns, parts};
-use crate::error::Result;
+use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, rows};
 use llm_core::listing::Listed;
@@ -24,12 +24,16 @@ struct Norm {
 
 impl Norm {
     fn new(maker: &Maker<'_>, made: &Listed) -> Result<Norm> {
-        let is_layer = made.op == "layernorm";
+        let (text, is_layer) = match made.op {
+            "layernorm" => (LAYER, true),
+            "rmsnorm" => (RMS, false),
+            other => return Err(GpuError::without(other)),
+        };
         let affine = made.inputs.len() > 1;
         let [rows, width] = rows_of(&made.shape);
         let gain = if affine { maker.weight(made, 1)? } else { 0 };
         let bias = if affine && is_layer { maker.weight(made, 2)? } else { 0 };
-        let (text, eps) = (if is_layer { LAYER } else { RMS }, number(made, "eps")? as f32);
+        let eps = number(made, "eps")? as f32;
         Ok(Norm { text, is_layer, affine, rows, width, eps, at: [gain, bias] })
     }
 

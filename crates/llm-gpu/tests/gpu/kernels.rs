@@ -5,13 +5,14 @@
 //! table and of the op's own parameters is right only when the op is, there and back.
 
 use crate::support::{adamw, apart, gpu};
+use llm_core::kernels::attention::Scoring;
 use llm_core::kernels::rotary::Angles;
 use llm_core::listing::listing;
 use llm_core::model::Batch;
 use llm_core::optim::OptimizerState;
 use llm_core::{Result, Tensor, ops};
 use llm_gpu::{Gpu, Planned};
-use llm_variant_modern::{Heads, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, causal_attention_grouped};
 use std::sync::Arc;
 
 const SHAPES: u64 = 50;
@@ -215,7 +216,9 @@ fn attention(
     head_dim: usize,
 ) -> Case {
     let window = if draw.from(0..=1) == 0 { usize::MAX } else { draw.from(1..=t + 1) };
-    let heads = Heads { n_heads: kv_heads * each, kv_heads, head_dim, window };
+    let soft_cap = [None, None, Some(0.3), Some(50.0)][draw.from(0..=3)];
+    let scoring = Scoring { window, soft_cap, ..Scoring::new(head_dim) };
+    let heads = HeadShape { n_heads: kv_heads * each, kv_heads, head_dim, scoring };
     let size = [b, t, heads.all() * head_dim];
     let mut made =
         case("attention", size, vec![], move |x, _| causal_attention_grouped(x, heads, &[], None));

@@ -222,3 +222,14 @@ fn a_window_qk_norm_and_relu2() {
     let attention = Modern::grouped(6, 3).with_rotary(500.0).with_window(5).with_qk_norm();
     agrees("qk", Case::new(modern(19, 36, 2, Mlp::Relu2), attention, 2));
 }
+
+/// Heads with a kernel of their own, and others whose weights are stored, because of dropout too.
+#[test]
+fn scores_with_a_soft_cap() {
+    let attention = |heads: Modern| heads.with_rotary(500.0).with_window(7).with_soft_cap(0.4);
+    let config = || modern(19, 32, 2, Mlp::SwiGlu);
+    agrees("capped", Case::new(config(), attention(Modern::grouped(4, 2)), 2));
+    agrees("capped, 4 channels", Case::new(config(), attention(Modern::grouped(8, 2)), 2));
+    let dropped = Config { dropout: 0.2, ..config() };
+    agrees("capped, with dropout", Case::new(dropped, attention(Modern::grouped(4, 2)), 2));
+}

@@ -6,8 +6,8 @@ use llm_core::kernels::gemm::{Precision, within};
 use llm_core::listing::listing;
 use llm_core::model::SingleHead;
 use llm_core::ops;
-use llm_core::optim::{Optimizer, OptimizerRow, OptimizerState};
-use llm_core::{AdamW, Attention, Config, Hyperparameters, Tensor};
+use llm_core::optim::{Optimizer, OptimizerParts, OptimizerRow};
+use llm_core::{AdamW, Attention, Config, Tensor};
 use llm_gpu::{Gpu, GpuError, GpuWork, Planned};
 use llm_variant_mha::MultiHead;
 
@@ -60,8 +60,11 @@ impl Optimizer for Own {
         static ROW: OptimizerRow = OptimizerRow { name: "own", ..AdamW::ROW };
         &ROW
     }
-    fn config(&self) -> &Hyperparameters {
-        self.0.config()
+    fn parts(&self) -> &OptimizerParts {
+        self.0.parts()
+    }
+    fn parts_mut(&mut self) -> &mut OptimizerParts {
+        self.0.parts_mut()
     }
     fn step(
         &mut self,
@@ -71,12 +74,6 @@ impl Optimizer for Own {
         scale: f32,
     ) -> llm_core::Result<()> {
         self.0.step(parameters, grads, lr, scale)
-    }
-    fn state(&self) -> &OptimizerState {
-        self.0.state()
-    }
-    fn state_mut(&mut self) -> &mut OptimizerState {
-        self.0.state_mut()
     }
     fn boxed(&self) -> Box<dyn Optimizer> {
         Box::new(self.clone())
@@ -96,8 +93,8 @@ fn an_adapter_that_is_not_there_is_named_beside_those_that_are() {
     let said = Gpu::open(Some("no such thing")).unwrap_err().to_string();
     let there = Gpu::names().join(", ");
     let wanted = match &*there {
-        "" => "no GPU is called 'no such thing'; there is none at all".to_string(),
-        there => format!("no GPU is called 'no such thing'; there are: {there}"),
+        "" => "no GPU is called 'no such thing'; no GPU was found".to_string(),
+        there => format!("no GPU is called 'no such thing'; adapters: {there}"),
     };
     assert_eq!(said, wanted);
 }

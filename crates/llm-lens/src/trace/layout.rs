@@ -6,35 +6,23 @@ use llm_core::model::{Parameters, Rotary};
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, message};
 use serde::Serialize;
 
-/// What of a description a walk shows beyond multi-head attention. The default is that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct HeadLayout {
-    /// G, where it is not H.
-    pub kv_heads: Option<usize>,
-    /// D, where it is given.
-    pub head_dim: Option<usize>,
-    /// θ of rotary positions.
-    pub theta: Option<f64>,
-    /// R, where it is given.
-    pub rotary_dim: Option<usize>,
-    /// Positions that a query reads, where it is not all up to its own.
-    pub window: Option<usize>,
-    /// Whether queries and keys are normed.
-    pub qk_norm: bool,
-}
-
-impl From<&AttentionSpec> for HeadLayout {
-    fn from(spec: &AttentionSpec) -> HeadLayout {
-        HeadLayout {
-            kv_heads: spec.kv_heads.filter(|g| *g != spec.n_heads),
-            head_dim: spec.head_dim,
-            theta: spec.rotary.map(|rotary| rotary.theta),
-            rotary_dim: spec.rotary.and_then(|rotary| rotary.width),
-            window: spec.window,
-            qk_norm: spec.qk_norm,
-        }
-    }
-}
+/// Settings that a walk explains; an attention with others is refused.
+const EXPLAINED: &[&str] = &[
+    "kv_heads",
+    "head_dim",
+    "rotary.theta",
+    "rotary.width",
+    "rotary.scaling.factor",
+    "rotary.scaling.low",
+    "rotary.scaling.high",
+    "rotary.scaling.original",
+    "window",
+    "soft_cap",
+    "qk_norm",
+    "qkv_bias",
+    "proj_bias",
+    "head_mask",
+];
 
 /// A pair of channels of one row, turned.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -49,22 +37,44 @@ pub struct Turn {
     pub after: [f64; 2],
 }
 
-/// The first pair of channels of a query and of a key: its frequency is θ^0 = 1, unless it is scaled.
+/// How the first pair of channels of a query and of a key is turned: its frequency is θ^0 = 1, unless it is
+/// scaled.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Rotation {
-    /// θ.
+    /// θ: the base of the frequencies.
     pub theta: f64,
-    /// R.
+    /// R: channels that are turned.
     pub width: usize,
     /// The pair's frequency, where frequencies are scaled for longer texts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled: Option<f64>,
     /// The two channels, R/2 apart.
     pub pair: [usize; 2],
-    /// The query's.
+    /// The query's pair.
     pub query: Turn,
-    /// The key's.
+    /// The key's pair.
     pub key: Turn,
+}
+
+impl Rotation {
+    /// The first pair of the query's row at position i and of the key's at position j, `[row, its first
+    /// number, position]` each, before they are turned.
+    pub(super) fn new(
+        rotary: &Rotary,
+        head_dim: usize,
+        rows: [(&[f32], usize, usize); 2],
+    ) -> Rotation {
+        let (theta, frequencies) = (rotary.theta, rotary.frequencies(head_dim));
+        let (width, first) = (2 * frequencies.len(), frequencies.first().copied());
+        let scaled = first.filter(|_| rotary.scaling.is_some());
+        let pair = [0, width / 2];
+        let [query, key] = rows.map(|(row, at, position)| {
+            let before = pair.map(|i| f64::from(row[at + i]));
+            let angle = position as f64 * first.unwrap_or(1.0);
+            Turn { position, angle, before, after: turned(before, angle) }
+        });
+        Rotation { theta, width, scaled, pair, query, key }
+    }
 }
 
 /// a and b turned by an angle.
@@ -106,22 +116,31 @@ pub(super) fn prepared(
 
 /// Whether position j is hidden from i.
 pub(super) fn hides(window: Option<usize>, i: usize, j: usize) -> bool {
-    j > i || window.is_some_and(|window| j + window <= i)
+    j > i || window.is_some_and(|window| j.saturating_add(window) <= i)
+}
+
+/// c·tanh(s/c) with a soft cap c.
+pub(super) fn capped(spec: &AttentionSpec, scaled: f64) -> f64 {
+    spec.soft_cap.map_or(scaled, |c| c * (scaled / c).tanh())
 }
 
 /// What is stored of a score.
-pub(super) fn stored(window: Option<usize>, i: usize, j: usize, scaled: f64) -> f64 {
-    if hides(window, i, j) { f64::from(MASKED) } else { scaled }
+pub(super) fn stored(spec: &AttentionSpec, i: usize, j: usize, scaled: f64) -> f64 {
+    if hides(spec.window, i, j) { f64::from(MASKED) } else { capped(spec, scaled) }
 }
 
-/// Refuses an attention with tensors of its own: a walk is that of the description's.
+/// Refuses an attention that a walk would not explain: one with a setting that is not known here, or with
+/// tensors of its own.
 pub(super) fn check(attention: &dyn Attention, config: &Config) -> Result<()> {
     let spec = attention.spec();
-    let own = attention.parameters(config);
-    if spec.other.is_empty() && same_tensors(&own, &spec.parameters(config)) {
+    let name = spec.name.escape_default();
+    if let Err(key) = spec.only(EXPLAINED) {
+        let reason = message!("'{}' has '{}', of which no walk is known", name, key);
+        return Err(Error::config("attention", reason));
+    }
+    if same_tensors(&attention.parameters(config), &spec.parameters(config)) {
         return Ok(());
     }
-    let name = spec.name.escape_default();
     Err(Error::config("attention", message!("'{}' has tensors of its own, no walk is known", name)))
 }
 

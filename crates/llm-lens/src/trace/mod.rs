@@ -33,7 +33,7 @@ mod tests;
 
 pub use example::{Example, example};
 pub use follow::{trace_example, trace_model};
-pub use layout::{HeadLayout, Rotation, Turn};
+pub use layout::{Rotation, Turn};
 pub use loops::{scores_1h, scores_mha};
 pub use numbers::{Bias, QueryRow, Sum, Term};
 pub use sizes::{Place, Sizes};

@@ -2,17 +2,19 @@
 //!
 //! ```text
 //! S[j] = (Σ_d q[i,d]·k[j,d]) · 1/√D    for j ≤ i;  -1e9 for j > i, and outside a window
+//! S[j] = c·tanh(S[j]/c)                with a soft cap c
 //! P[j] = e^(S[j] − max S) / Σ_j e^(S[j] − max S)
 //! Y[d] = Σ_j P[j]·v[j,d]
 //! ```
 
 use super::layout::stored;
 use super::sizes::{Place, Sizes};
+use llm_core::AttentionSpec;
 use serde::Serialize;
 
-/// Queries `[B, T, H·D]`, keys and values `[B, T, G·D]`, and who sees whom.
+/// Queries `[B, T, H·D]`, keys and values `[B, T, G·D]`, and what the attention has.
 pub(super) struct Parts<'a> {
-    pub window: Option<usize>,
+    pub spec: &'a AttentionSpec,
     pub q: &'a [f32],
     pub k: &'a [f32],
     pub v: &'a [f32],
@@ -29,7 +31,7 @@ pub struct QueryRow {
     pub max: f64,
     /// `[T]`: e^(S − max).
     pub exps: Vec<f64>,
-    /// Their sum.
+    /// Σ e^(S − max).
     pub sum: f64,
     /// `[T]`: P.
     pub probs: Vec<f64>,
@@ -40,31 +42,31 @@ pub struct QueryRow {
 /// A product of two stored numbers.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Term {
-    /// Where the first lies.
+    /// Offset of the first number.
     pub a_offset: usize,
-    /// Where the second lies.
+    /// Offset of the second number.
     pub b_offset: usize,
-    /// The first.
+    /// The first number.
     pub a: f64,
-    /// The second.
+    /// The second number.
     pub b: f64,
 }
 
 /// A stored number that is added.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Bias {
-    /// Where it lies.
+    /// Its offset.
     pub offset: usize,
-    /// What it is.
+    /// The number.
     pub value: f64,
 }
 
 /// a₀·b₀ + a₁·b₁ + …, and a bias where there is one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sum {
-    /// What is added up.
+    /// The products.
     pub terms: Vec<Term>,
-    /// What comes on top.
+    /// The bias, if there is one.
     pub bias: Option<Bias>,
     /// The sum.
     pub value: f64,
@@ -103,7 +105,7 @@ pub(super) fn query_row(parts: &Parts<'_>, sizes: &Sizes, place: Place) -> Query
         (0..sizes.head_dim).map(term).sum()
     };
     let dots: Vec<f64> = (0..sizes.seq_len).map(dot).collect();
-    let score = |j: usize| stored(parts.window, i, j, dots[j] * scale(sizes));
+    let score = |j: usize| stored(parts.spec, i, j, dots[j] * scale(sizes));
     let scores: Vec<f64> = (0..sizes.seq_len).map(score).collect();
     let max = scores.iter().copied().fold(f64::MIN, f64::max);
     let exps: Vec<f64> = scores.iter().map(|s| (s - max).exp()).collect();

@@ -1,12 +1,11 @@
 //! The whole way of one score: offsets, factors, softmax row, weighted sum, output, and the
 //! kernel's word on it.
 
-use super::layout::{HeadLayout, Rotation, Turn, hides, prepared, turned};
+use super::layout::{Rotation, capped, hides, prepared, stored};
 use super::numbers::{Parts, QueryRow, Sum, query_row, scale};
 use super::sizes::{Place, Sizes};
 use super::watch::Seen;
-use llm_core::kernels::attention::MASKED;
-use llm_core::{Result, ops};
+use llm_core::{AttentionSpec, Result, ops};
 use serde::Serialize;
 
 /// What rounding of f32 may make of numbers around 1.
@@ -84,11 +83,14 @@ pub struct Walk {
     pub scaled: f64,
     /// Whether j > i, or outside the window.
     pub masked: bool,
-    /// What is stored: the scaled product, or the mask's value.
-    pub score: f64,
-    /// What the attention has beyond multi-head attention; none: nothing.
+    /// The scaled product behind the soft cap, if scores have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub layout: Option<HeadLayout>,
+    pub capped: Option<f64>,
+    /// What is stored: the scaled or capped product, or the mask's value.
+    pub score: f64,
+    /// What the attention has; left out of JSON where it is multi-head attention.
+    #[serde(skip_serializing_if = "AttentionSpec::is_plain")]
+    pub attention: AttentionSpec,
     /// How the first pair of channels is turned, where positions are rotary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rotation: Option<Rotation>,
@@ -119,90 +121,40 @@ impl Walk {
     /// [`Error::Shape`](llm_core::Error::Shape) when what was seen is no attention layer.
     pub fn new(seen: &Seen, sizes: Sizes, place: Place, keep: &[bool]) -> Result<Walk> {
         place.check(&sizes)?;
-        let (c, d) = (sizes.d_model, sizes.head_dim);
-        let Place { batch_index: b, head: h, query: i, key: j } = place;
-        let qkv = ops::linear_lastdim(&seen.x, &seen.w_qkv, Some(&seen.b_qkv))?; // [B, T, (H+2G)·D]
-        let (spec, t) = (&seen.spec, sizes.seq_len);
-        let rotary = spec.rotary.as_ref();
-        let (wide, g) = (sizes.n_heads * d, sizes.groups());
-        let cut = |from: usize, width: usize| ops::slice_lastdim(&qkv, from, width);
-        let (q, k, v) = (cut(0, wide)?, cut(wide, g * d)?, cut(wide + g * d, g * d)?);
-        let [q_g, k_g] = [0, 1].map(|i| seen.gains.as_ref().map(|gains| &gains[i]));
-        let [q_norm, k_norm] = [q_g, k_g].map(|gain| gain.map(|gain| (gain, seen.norm_eps)));
-        let [q_before, q] = prepared(rotary, q.data(), [t, sizes.n_heads, d], q_norm);
-        let [k_before, k] = prepared(rotary, k.data(), [t, g, d], k_norm);
-        let parts = Parts { window: spec.window, q: &q, k: &k, v: v.data() };
-
-        let offsets = Offsets {
-            q: sizes.row(b, i, h),
-            k: sizes.key_row(b, j, h),
-            v: sizes.key_row(b, j, h),
-            q_in_qkv: sizes.row_in_qkv(b, i, 0, h),
-            k_in_qkv: sizes.row_in_qkv(b, j, 1, h),
-            v_in_qkv: sizes.row_in_qkv(b, j, 2, h),
-            score: sizes.score(place),
-            att: sizes.row(b, i, h),
-            out: (b * t + i) * c,
-        };
-        let column = h * d;
-        let (x, w) = ((seen.x.data(), offsets.out), (seen.w_qkv.data(), column, sizes.qkv_width()));
-        let [in_bias, out_bias] = seen.biased;
-        let projection = Sum::new(c, x, w, in_bias.then_some((seen.b_qkv.data(), column)));
-
+        let (layer, d) = (Layer::new(seen, &sizes)?, sizes.head_dim);
+        let (spec, offsets) = (&seen.spec, Offsets::new(&sizes, place));
+        let Place { head: h, query: i, key: j, .. } = place;
         let used = |head: usize| keep.get(head) != Some(&false);
-        let rows =
-            (0..sizes.n_heads).map(|head| query_row(&parts, &sizes, Place { head, ..place }));
-        let mut rows: Vec<QueryRow> = rows.collect();
-        for (_, row) in rows.iter_mut().enumerate().filter(|(head, _)| !used(*head)) {
-            row.att.fill(0.0);
-        }
+        let mut rows = layer.rows(&sizes, place, used);
         let att: Vec<f64> = rows.iter().flat_map(|row| row.att.iter().copied()).collect();
-        let project = |column: usize| {
-            let (w, bias) = ((seen.w_proj.data(), column, c), (seen.b_proj.data(), column));
-            Sum::new(wide, (&att, 0), w, out_bias.then_some(bias))
-        };
-        let mut out_first = project(0);
-        let att_row = sizes.row(b, i, 0);
-        out_first.terms.iter_mut().for_each(|term| term.a_offset += att_row);
-        let out = (0..c).map(|column| project(column).value).collect();
-
         let row = rows.swap_remove(h);
-        let dot = Sum::new(d, (&q, offsets.q), (&k, offsets.k, 1), None);
-        let (scale, masked) = (scale(&sizes), hides(spec.window, i, j));
+        let (out_first, out) = projected(seen, &att, sizes.row(place.batch_index, i, 0));
+        let dot = Sum::new(d, (&layer.q, offsets.q), (&layer.k, offsets.k, 1), None);
+        let scale = scale(&sizes);
         let scaled = dot.value * scale;
-        let value_offsets: Vec<usize> =
-            (0..sizes.seq_len).map(|j| sizes.key_row(b, j, h)).collect();
-        let rotation = rotary.map(|rotary| {
-            let (theta, frequencies) = (rotary.theta, rotary.frequencies(d));
-            let (width, first) = (2 * frequencies.len(), frequencies.first().copied());
-            let (scaled, first) =
-                (first.filter(|_| rotary.scaling.is_some()), first.unwrap_or(1.0));
-            let pair = [0, width / 2];
-            let turn = |row: &[f32], at: usize, position: usize| {
-                let before = pair.map(|i| f64::from(row[at + i]));
-                let angle = position as f64 * first;
-                Turn { position, angle, before, after: turned(before, angle) }
-            };
-            let (query, key) = (turn(&q_before, offsets.q, i), turn(&k_before, offsets.k, j));
-            Rotation { theta, width, scaled, pair, query, key }
+        let value_offsets = layer.value_offsets(&sizes, place);
+        let values = value_offsets.iter().map(|&at| layer.v[at..at + d].to_vec()).collect();
+        let rotation = spec.rotary.as_ref().map(|rotary| {
+            let (query, key) = (&layer.q_before[..], &layer.k_before[..]);
+            Rotation::new(rotary, d, [(query, offsets.q, i), (key, offsets.k, j)])
         });
-        let values = value_offsets.iter().map(|&at| v.data()[at..at + d].to_vec()).collect();
         Ok(Walk {
-            kernel: Kernel::compare(seen, &row.probs, &att, column..column + d),
-            score: if masked { f64::from(MASKED) } else { scaled },
+            kernel: Kernel::compare(seen, &row.probs, &att, h * d..(h + 1) * d),
+            score: stored(spec, i, j, scaled),
+            capped: spec.soft_cap.map(|_| capped(spec, scaled)),
+            masked: hides(spec.window, i, j),
             head_used: used(h),
             layer: None,
             tokens: None,
+            one_head: false,
+            projection: projection(seen, &sizes, offsets.out, h * d),
+            attention: spec.clone(),
             sizes,
             place,
-            one_head: false,
             offsets,
-            projection,
             dot,
             scale,
             scaled,
-            masked,
-            layout: Some(HeadLayout::from(spec)).filter(|of| *of != HeadLayout::default()),
             rotation,
             row,
             value_offsets,
@@ -212,6 +164,87 @@ impl Walk {
             out,
         })
     }
+}
+
+impl Offsets {
+    fn new(sizes: &Sizes, place: Place) -> Offsets {
+        let Place { batch_index: b, head: h, query: i, key: j } = place;
+        Offsets {
+            q: sizes.row(b, i, h),
+            k: sizes.key_row(b, j, h),
+            v: sizes.key_row(b, j, h),
+            q_in_qkv: sizes.row_in_qkv(b, i, 0, h),
+            k_in_qkv: sizes.row_in_qkv(b, j, 1, h),
+            v_in_qkv: sizes.row_in_qkv(b, j, 2, h),
+            score: sizes.score(place),
+            att: sizes.row(b, i, h),
+            out: (b * sizes.seq_len + i) * sizes.d_model,
+        }
+    }
+}
+
+/// Queries, keys and values of a layer, normed and turned as its description says.
+struct Layer<'a> {
+    spec: &'a AttentionSpec,
+    /// Queries before they are turned.
+    q_before: Vec<f32>,
+    q: Vec<f32>,
+    /// Keys before they are turned.
+    k_before: Vec<f32>,
+    k: Vec<f32>,
+    v: Vec<f32>,
+}
+
+impl<'a> Layer<'a> {
+    fn new(seen: &'a Seen, sizes: &Sizes) -> Result<Layer<'a>> {
+        let qkv = ops::linear_lastdim(&seen.x, &seen.w_qkv, Some(&seen.b_qkv))?; // [B, T, (H+2G)·D]
+        let (spec, t, d) = (&seen.spec, sizes.seq_len, sizes.head_dim);
+        let (h, g) = (sizes.n_heads, sizes.groups());
+        let cut = |from: usize, heads: usize| ops::slice_lastdim(&qkv, from * d, heads * d);
+        let norm = |i: usize| seen.gains.as_ref().map(|gains| (&gains[i], seen.norm_eps));
+        let turn = |x: &[f32], heads, i| prepared(spec.rotary.as_ref(), x, [t, heads, d], norm(i));
+        let [q_before, q] = turn(cut(0, h)?.data(), h, 0);
+        let [k_before, k] = turn(cut(h, g)?.data(), g, 1);
+        let v = cut(h + g, g)?.data().to_vec();
+        Ok(Layer { spec, q_before, q, k_before, k, v })
+    }
+
+    /// The query's row of every head; one that is not used gives zeros.
+    fn rows(&self, sizes: &Sizes, place: Place, used: impl Fn(usize) -> bool) -> Vec<QueryRow> {
+        let parts = Parts { spec: self.spec, q: &self.q, k: &self.k, v: &self.v };
+        let row = |head: usize| {
+            let mut row = query_row(&parts, sizes, Place { head, ..place });
+            if !used(head) {
+                row.att.fill(0.0);
+            }
+            row
+        };
+        (0..sizes.n_heads).map(row).collect()
+    }
+
+    /// Where the values of the head begin, `[T]`.
+    fn value_offsets(&self, sizes: &Sizes, place: Place) -> Vec<usize> {
+        (0..sizes.seq_len).map(|j| sizes.key_row(place.batch_index, j, place.head)).collect()
+    }
+}
+
+/// The query's first number, from the row of x that begins at `x_row` and a column of `w_qkv`.
+fn projection(seen: &Seen, sizes: &Sizes, x_row: usize, column: usize) -> Sum {
+    let (x, w) = ((seen.x.data(), x_row), (seen.w_qkv.data(), column, sizes.qkv_width()));
+    let bias = seen.biased[0].then_some((seen.b_qkv.data(), column));
+    Sum::new(sizes.d_model, x, w, bias)
+}
+
+/// att·`w_proj` + `b_proj`, `[C]`, and how its first number comes about; `att_row`: where att begins.
+fn projected(seen: &Seen, att: &[f64], att_row: usize) -> (Sum, Vec<f64>) {
+    let c = seen.b_proj.numel();
+    let project = |column: usize| {
+        let (w, bias) = ((seen.w_proj.data(), column, c), (seen.b_proj.data(), column));
+        Sum::new(att.len(), (att, 0), w, seen.biased[1].then_some(bias))
+    };
+    let mut first = project(0);
+    first.terms.iter_mut().for_each(|term| term.a_offset += att_row);
+    (first, (0..c).map(|column| project(column).value).collect())
 }
 
 impl Kernel {
@@ -229,7 +262,7 @@ impl Kernel {
     }
 }
 
-/// The largest; infinite where one has numbers that the other has not.
+/// The largest difference; infinite where one has numbers that the other has not.
 fn difference(kernel: &[f32], own: &[f64]) -> f64 {
     if kernel.len() != own.len() {
         return f64::INFINITY;

@@ -75,6 +75,7 @@ class Settings(Run, total=False):
     rope_theta: float | None
     rotary_dim: int | None
     window: int | None
+    soft_cap: float | None
     qk_norm: bool | None
     attention_bias: bool | None
 

@@ -97,22 +97,7 @@ pub(super) fn conclude(
         ));
         return said;
     }
-    said.push(match comparison.by_heads {
-        true => message!(
-            "Rule: for each quantity, the number of heads with the best mean is compared with the \
-             fewest heads (or, where these are the best, with the next); a difference counts when \
-             the two ranges over {} seeds do not overlap. The best is chosen after measuring, so \
-             chance has several tries.",
-            seeds
-        ),
-        false => message!(
-            "Rule: for each quantity, the setting with the best mean is compared with the first one \
-             (or, where that is the best, with the next); a difference counts when the two ranges \
-             over {} seeds do not overlap. The best is chosen after measuring, so chance has several \
-             tries.",
-            seeds
-        ),
-    });
+    said.push(rule(comparison.by_heads, seeds));
     let kinds = FactKind::ALL.iter().map(|kind| Quantity::FactsOf(*kind));
     let all = [Quantity::Loss, Quantity::AllFacts].into_iter().chain(kinds);
     said.extend(all.filter_map(|quantity| found(quantity, &rows, seeds, comparison.by_heads)));
@@ -121,6 +106,28 @@ pub(super) fn conclude(
          others."
     ));
     said
+}
+
+/// When a difference counts.
+fn rule(by_heads: bool, seeds: usize) -> Message {
+    let (what, other) = match by_heads {
+        true => (
+            message!("number of heads"),
+            message!("the fewest heads (or, where these are the best, with the next)"),
+        ),
+        false => (
+            message!("setting"),
+            message!("the first one (or, where that is the best, with the next)"),
+        ),
+    };
+    message!(
+        "Rule: for each quantity, the {} with the best mean is compared with {}; a difference counts \
+         when the two ranges over {} seeds do not overlap. The best is chosen after measuring, so \
+         chance has several tries.",
+        what,
+        other,
+        seeds
+    )
 }
 
 /// Whether the best of the rows differs from the first in a quantity; `None` when some row has no

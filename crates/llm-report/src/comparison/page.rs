@@ -5,10 +5,11 @@ use super::variant::{HEADS, Variant};
 use crate::bilingual::Bilingual;
 use crate::data::{Fact, Page};
 use crate::facts::settings;
-use crate::labels::{self as label, fact_label};
+use crate::labels::fact_label;
 use crate::left::RunFolder;
 use crate::runs::SeveralRuns;
 use llm_core::base::thousands;
+use llm_core::message;
 use llm_run::Result;
 use llm_stories::FactKind;
 use std::path::Path;
@@ -32,12 +33,18 @@ impl Results {
     pub(super) fn page(&self, title: String) -> Result<Page> {
         let mut facts = settings(&self.common);
         if self.differ_in() != [HEADS] {
-            facts.insert(0, Fact::new(label::varied(), label::first_below(self.compared())));
+            facts.insert(
+                0,
+                Fact::new(
+                    message!("Varied"),
+                    message!("{} (below stand those of the first)", self.compared()),
+                ),
+            );
         }
         let steps = thousands(self.common.recipe.total_steps);
-        facts.push(Fact::new(label::steps_of_each(), steps));
+        facts.push(Fact::new(message!("Steps of each run"), steps));
         let runs = format!("{} / {}", self.runs.len(), self.planned());
-        facts.push(Fact::new(label::runs_done(), runs));
+        facts.push(Fact::new(message!("Runs done"), runs));
         let kinds = FactKind::ALL.iter();
         Ok(Page {
             title,
@@ -45,7 +52,7 @@ impl Results {
             facts,
             compare: Some(self.comparison()),
             runs: Some(self.curves()?),
-            kinds: kinds.map(|kind| (kind.name(), Bilingual::of(&fact_label(*kind)))).collect(),
+            kinds: kinds.map(|kind| (kind.name(), fact_label(*kind).into())).collect(),
             ..Page::default()
         })
     }
@@ -64,7 +71,7 @@ impl Results {
         });
         let columns = self.differ_in().into_iter().chain(["seed"]).map(String::from).collect();
         let groups = self.variants.iter().map(Variant::name);
-        let groups = groups.map(|name| Bilingual::of(&name)).collect();
+        let groups = groups.map(Bilingual::from).collect();
         SeveralRuns::in_groups(&folders, columns, told, groups)
     }
 }

@@ -92,7 +92,7 @@ impl Results {
             conclusion: Vec::new(),
         };
         let conclusion = conclude(&comparison, self.planned(), &self.ran_away());
-        comparison.conclusion = conclusion.iter().map(Bilingual::of).collect();
+        comparison.conclusion = conclusion.into_iter().map(Bilingual::from).collect();
         comparison
     }
 

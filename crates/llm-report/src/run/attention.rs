@@ -1,11 +1,10 @@
 //! What a page says about the heads: P for a short text, and what each head does. Measured with
 //! llm-lens, on so little that the end of a run is not held up.
 
-use crate::bilingual::Bilingual;
 use crate::data::AttentionMaps;
-use crate::labels as label;
+use llm_core::base::Message;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Error, TinyGPT, TokenId};
+use llm_core::{Error, TinyGPT, TokenId, message};
 use llm_lens::{HeadsReport, KnownText, Piece, attention_maps, measure_heads};
 use llm_run::data::Validation;
 use std::ops::Range;
@@ -44,15 +43,21 @@ pub(super) fn maps(
     model: &TinyGPT,
     text: &[TokenId],
     tokenizer: &dyn Tokenizer,
-) -> Result<AttentionMaps, Bilingual> {
+) -> Result<AttentionMaps, Message> {
     if text.is_empty() {
-        return Err(label::attention_too_large());
+        return Err(too_large());
     }
     match attention_maps(model, text, text.len()) {
         Ok(maps) => Ok(AttentionMaps::new(maps, tokenizer)),
-        Err(Error::Config { field: "attention", .. }) => Err(label::attention_not_shown()),
-        Err(_) => Err(label::attention_too_large()),
+        Err(Error::Config { field: "attention", .. }) => Err(message!(
+            "The attention of this model is not shown: this kind does not show its weights."
+        )),
+        Err(_) => Err(too_large()),
     }
+}
+
+fn too_large() -> Message {
+    message!("The attention of this model is not shown: the model is too large for that.")
 }
 
 /// A [`Piece`] with the text that it knows.
@@ -135,8 +140,8 @@ mod tests {
         let config = Config::new(256, 8, 8, 1);
         let shy = TinyGPT::with_attention(config.clone(), Arc::new(Shy), 1).unwrap();
         let why = |text: &[TokenId]| maps(&shy, text, &ByteTokenizer).unwrap_err();
-        assert_eq!(why(&[1, 2, 3]), label::attention_not_shown());
-        assert_eq!(why(&[]), label::attention_too_large());
+        assert!(why(&[1, 2, 3]).to_string().ends_with("does not show its weights."));
+        assert_eq!(why(&[]), too_large());
         let open = TinyGPT::new(config, 1).unwrap();
         assert!(maps(&open, &[1, 2, 3], &ByteTokenizer).is_ok());
     }

@@ -20,7 +20,7 @@ use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{counted, message};
 use llm_formats::chat::{Conversations, Template, Turn, remarks};
 use llm_formats::data_files::in_memory;
-use llm_formats::text::Text;
+use llm_formats::texts::Text;
 use llm_formats::tokenizers::{is_bytes, kept, kind};
 use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use std::cmp::Reverse;

@@ -41,6 +41,7 @@ impl Setting {
             kv_heads: Some(1),
             head_dim: Some(1),
             window: Some(1),
+            soft_cap: Some(1.0),
             rotary: Some(Rotary { width: Some(1), ..Rotary::new(1.0) }),
             ..AttentionSpec::new("", 1)
         };
@@ -56,7 +57,7 @@ impl Setting {
 /// Every row, in the order of a help. The first one, the number of heads, has every program; of the
 /// others those that its models [offer](crate::models::Models::options). How they are typed, where
 /// that is more than their name, says `llm_cli::flags::table`, in the same order.
-pub const ATTENTION: [AttentionRow; 8] = with_texts![
+pub const ATTENTION: [AttentionRow; 9] = with_texts![
     /// Number of attention heads; must divide the width
     /// zh: 注意力头的个数；必须整除宽度
     row(
@@ -105,6 +106,14 @@ pub const ATTENTION: [AttentionRow; 8] = with_texts![
         "window",
         |of| of.window.map(Value::from),
         |of, value| of.window = whole(value),
+    ),
+    /// No score of the attention is beyond C: s becomes C*tanh(s/C) [default: no cap]
+    /// zh: 注意力的分数不超过 C：s 变成 C*tanh(s/C) [默认：没有上限]
+    row(
+        "attention.soft_cap",
+        "soft_cap",
+        |of| of.soft_cap.map(Value::Double),
+        |of, value| of.soft_cap = number(value),
     ),
     /// Queries and keys are normed, each head by itself
     /// zh: 查询和键先归一化，每个头各做各的

@@ -27,7 +27,7 @@ const MODELS: [&[&str]; 8] = [
     &["--kv-heads", "2"],
     &["--positions", "rotary", "--rope-theta", "500", "--rotary-dim", "2"],
     &["--window", "5", "--positions", "none"],
-    &["--head-dim", "6", "--qk-norm"],
+    &["--head-dim", "6", "--qk-norm", "--soft-cap", "30"],
     &["--norm", "rms", "--mlp", "relu2", "--mlp-bias", "0", "--attention-bias", "0"],
     &["--arch", "llama", "--kv-heads", "1"],
     &["--arch", "qwen3", "--window", "7"],

@@ -32,7 +32,7 @@ fn legend(picture: &mut Picture, names: [&str; 2]) {
 }
 
 pub fn overfitting(language: usize) -> String {
-    let title = ["A text learned by heart", "把一段文本背下来"][language];
+    let title = ["A text memorised", "把一段文本背下来"][language];
     let mut picture = Picture::new(660.0, 340.0, title);
     let names = [["the learned text", "the unseen word"], ["学过的文本", "没见过的词"]];
     legend(&mut picture, names[language]);

@@ -266,7 +266,7 @@ fn products_figure(language: usize) -> String {
     let mut picture = Picture::new(720.0, 310.0, title);
     let words = &["a", "b", "c"][..];
     let names = [
-        ["x: three words", "W: learnt", "x·W: projected"],
+        ["x: three words", "W: learned", "x·W: projected"],
         ["x：三个词", "W：学来的", "x·W：投影"],
     ][language];
     let (x, w) = (products::vectors(), products::directions());

@@ -2,11 +2,11 @@
 
 use super::svg::{COLOURS, Picture};
 use crate::docs::values::modern::{rotary as turning, windows};
-use llm_variant_modern::Heads;
+use llm_variant_modern::HeadShape;
 
 const RADIUS: f64 = 105.0;
 
-/// Where the arrow of a position ends, at so many times the radius.
+/// Where the arrow of a position ends, at `times` the radius.
 fn tip([x, y]: [f64; 2], position: usize, times: f64) -> [f64; 2] {
     let arrow = turning::turned(&[1.0, 0.0], 10_000.0, 2, position);
     // Upwards is less in a picture.
@@ -54,7 +54,7 @@ pub fn groups(language: usize) -> String {
     const WIDE: f64 = 44.0;
     const STEP: f64 = 54.0;
     for (i, kv_heads) in [4, 2, 1].into_iter().enumerate() {
-        let heads = Heads { n_heads: 4, kv_heads, head_dim: 1, window: usize::MAX };
+        let heads = HeadShape::of([4, kv_heads, 1]);
         let left = 34.0 + 252.0 * i as f64;
         picture.text([left + 103.0, 36.0], "middle", 14, names[i]);
         let above = |h: usize| left + STEP * h as f64;

@@ -70,7 +70,7 @@ impl Picture {
         }
     }
 
-    /// Its line alone.
+    /// A circle of which only the line is drawn.
     pub fn circle(&mut self, [x, y]: [f64; 2], radius: f64) {
         self.line(&format!(
             "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"none\" stroke=\"#d5d9e0\"/>"

@@ -5,11 +5,13 @@ use super::whole;
 use crate::docs::values::head::close;
 use crate::docs::values::{Values, list, wide};
 use llm_core::{Attention, Config, Result, Tensor, TinyGPT, ops};
-use llm_variant_modern::{Heads, Modern, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, Modern, causal_attention_grouped};
 use std::sync::Arc;
 
 /// Two positions; four heads of queries over two of keys and of values, one channel each.
-const HEADS: Heads = Heads { n_heads: 4, kv_heads: 2, head_dim: 1, window: usize::MAX };
+fn heads() -> HeadShape {
+    HeadShape::of([4, 2, 1])
+}
 const Q: [f32; 4] = [1.0, -1.0, 2.0, 0.0];
 /// By position, then group.
 const K: [[f32; 2]; 2] = [[0.0, 1.0], [1.0, 0.0]];
@@ -31,13 +33,13 @@ fn head(h: usize, group: usize) -> [Vec<f32>; 3] {
 pub fn add(values: &mut Values) {
     let given = [wide(&Q), wide(&K.concat()), wide(&V.concat())].concat();
     values.insert("gqa.given", given);
-    let y = causal_attention_grouped(&qkv(), HEADS, &[], None).unwrap();
+    let y = causal_attention_grouped(&qkv(), heads(), &[], None).unwrap();
     let (mut rows, mut wrong, mut all) = (Vec::new(), Vec::new(), Vec::new());
-    for h in 0..HEADS.n_heads {
-        let group = h / HEADS.each();
+    for h in 0..heads().n_heads {
+        let group = h / heads().each();
         let [scores, p, own] = head(h, group);
         rows.extend([whole(&[h, group]), wide(&scores), wide(&p), wide(&own)].concat());
-        let other = h % HEADS.kv_heads;
+        let other = h % heads().kv_heads;
         wrong.extend([whole(&[h, other]), wide(&head(h, other)[2])].concat());
         all.extend(own);
     }
@@ -46,7 +48,7 @@ pub fn add(values: &mut Values) {
     values.insert("gqa.wrong", wrong);
     backward(values);
 
-    let nine = Heads { n_heads: 9, kv_heads: 3, head_dim: 64, window: usize::MAX };
+    let nine = HeadShape::of([9, 3, 64]);
     let reads: Vec<usize> = (0..9).map(|h| h / nine.each()).collect();
     let numbers: Vec<usize> = (0..9).collect();
     let modulo: Vec<usize> = (0..9).map(|h| h % 3).collect();
@@ -60,7 +62,7 @@ pub fn add(values: &mut Values) {
 /// The gradients of a group's values are sums over its heads.
 fn backward(values: &mut Values) {
     let x = qkv();
-    let y = causal_attention_grouped(&x, HEADS, &[], None).unwrap();
+    let y = causal_attention_grouped(&x, heads(), &[], None).unwrap();
     let last = ops::slice(&y, 1, 1, 1).unwrap();
     let d = ops::sum(&last).unwrap().backward().unwrap().get(&x).unwrap().to_vec();
     let [two, three] = [2, 3].map(|h| head(h, 1)[1].clone());
@@ -116,7 +118,7 @@ fn exercises(values: &mut Values) {
     let fits = |g: &usize| Modern::grouped(8, *g).check(&Config::gpt2(4, 4, 64, 1)).is_ok();
     values.insert("gqa.ex_groups_given", list![8]);
     values.insert("gqa.ex_groups", whole(&(1..=8).filter(fits).collect::<Vec<_>>()));
-    let twelve = Heads { n_heads: 12, kv_heads: 4, head_dim: 1, window: usize::MAX };
+    let twelve = HeadShape::of([12, 4, 1]);
     values.insert("gqa.ex_head_given", list![7, 12, 4]);
     let group = 7 / twelve.each();
     values.insert("gqa.ex_head", whole(&[12, 4, twelve.each(), 7, 3, group, 6, 7, 8, 7, 4, 3]));
@@ -132,7 +134,7 @@ fn exercises(values: &mut Values) {
 
 #[test]
 fn four_heads_over_two() -> Result<()> {
-    let heads = Heads { n_heads: 4, kv_heads: 2, head_dim: 1, window: usize::MAX };
+    let heads = HeadShape::of([4, 2, 1]);
     let y = causal_attention_grouped(&qkv(), heads, &[], None)?; // [1, 2, 8] to [1, 2, 4]
     assert_eq!(y.data()[..4], [1.0, 1.0, 3.0, 3.0]); // position 0: two heads give the same value
     Ok(())

@@ -8,6 +8,7 @@ mod ngrams;
 mod qk_norm;
 mod rms_norm;
 pub mod rotary;
+mod soft_cap;
 pub mod windows;
 
 use super::Values;
@@ -19,6 +20,7 @@ pub fn add(values: &mut Values) {
     groups::add(values);
     windows::add(values);
     qk_norm::add(values);
+    soft_cap::add(values);
     family::add(values);
     measured::add(values);
     ngrams::add(values);

@@ -2,11 +2,11 @@
 
 use super::whole;
 use crate::docs::values::{Values, list, wide};
-use llm_core::kernels::attention::probs_within;
+use llm_core::kernels::attention::{Scoring, probs};
 use llm_core::kernels::gemm::matrix;
 use llm_core::model::Positions;
 use llm_core::{Config, Result, Tensor, TinyGPT};
-use llm_variant_modern::{Heads, Modern, causal_attention_grouped};
+use llm_variant_modern::{HeadShape, Modern, causal_attention_grouped};
 use std::sync::Arc;
 
 pub const T: usize = 6;
@@ -16,7 +16,7 @@ const V: [f32; T] = [0.0, 3.0, 6.0, 3.0, 9.0, 0.0];
 /// P `[T, T]` when all scores are the same.
 pub fn shares(window: usize) -> Vec<f32> {
     let zeros = [0.0; T];
-    probs_within(matrix(&zeros, T, 1), matrix(&zeros, T, 1), 1.0, window)
+    probs(matrix(&zeros, T, 1), matrix(&zeros, T, 1), Scoring { window, ..Scoring::from(1.0) })
 }
 
 pub fn add(values: &mut Values) {
@@ -45,13 +45,13 @@ pub fn add(values: &mut Values) {
 
 /// What attention gives when all scores are the same: means.
 fn means(window: usize) -> Vec<f64> {
-    let heads = Heads { n_heads: 1, kv_heads: 1, head_dim: 1, window };
+    let heads = HeadShape::of([1, 1, 1]).within(window);
     let rows: Vec<f32> = V.iter().flat_map(|&v| [0.0, 0.0, v]).collect();
     let qkv = Tensor::from_vec(&[1, T, 3], rows).unwrap();
     wide(causal_attention_grouped(&qkv, heads, &[], None).unwrap().data())
 }
 
-/// Tokens that the last position's scores depend on, in a model of so many blocks.
+/// Tokens that the last position's scores depend on, in a model of `n_layers` blocks.
 fn reach(n_layers: usize) -> usize {
     const N: usize = 12;
     let config = Config { positions: Positions::None, ..Config::new(7, N, 16, n_layers) };

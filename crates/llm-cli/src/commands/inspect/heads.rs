@@ -5,7 +5,6 @@ use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::MeasuredArgs;
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
-use crate::lang::Lang;
 use crate::messages::{in_both, inspect as say, said};
 use crate::program::Program;
 use crate::signals::Signals;
@@ -111,13 +110,13 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
     text.push('\n');
     for row in &report.rows {
         let role = match (row.role, row.is_off) {
-            (_, true) => Lang::said(HeadRow::from(row).role),
+            (_, true) => said("switched off"),
             (None, false) => said("nothing stands out"),
             (Some(role), false) => {
                 let found = report.evidence(row).map(|(score, even)| {
                     said(message!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even))
                 });
-                Lang::said(role_label(role)) + &found.unwrap_or_default()
+                said(role_label(role)) + &found.unwrap_or_default()
             }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));

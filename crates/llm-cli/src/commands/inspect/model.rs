@@ -70,12 +70,12 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
     let footprint = recipe.footprint(&config, attention.as_ref(), program.models.optimizers)?;
     let spec = attention.spec();
     let compared = compared(&config, spec.n_heads);
-    Ok((ModelReport::new(footprint, spec.n_heads, 0, batch, compared), spec))
+    Ok((ModelReport::new(footprint, &spec, batch, compared)?, spec))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
     let meta = &checkpoint.meta;
-    let (config, AttentionSpec { n_heads, head_mask, .. }) = (&meta.config, &meta.attention);
+    let (config, spec) = (&meta.config, &meta.attention);
     let given = settings::whole(&args.model.given(), "seq").map(|seq| seq as usize);
     let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
@@ -86,9 +86,9 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
             most
         )));
     }
-    let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
-    Ok(ModelReport::new(checkpoint.footprint()?, *n_heads, off, batch, compared(config, *n_heads)))
+    let compared = compared(config, spec.n_heads);
+    Ok(ModelReport::new(checkpoint.footprint()?, spec, batch, compared)?)
 }
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {

@@ -38,9 +38,16 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
     };
     let walk = Walk { one_head: matches!(program.models.heads, Heads::One { .. }), ..walk };
     if args.json || args.output.json() {
-        return print(events::line(&Event::Trace(&walk)));
+        print(events::line(&Event::Trace(&walk)))?;
+    } else {
+        show(&printed::text(&walk, Lang::chosen(), args.all, room()))?;
     }
-    show(&printed::text(&walk, Lang::chosen(), args.all, room()))
+    match walk.kernel.agrees {
+        true => Ok(()),
+        false => Err(RunError::Internal(message!(
+            "the kernel's numbers differ from the equations by more than rounding"
+        ))),
+    }
 }
 
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {

@@ -2,7 +2,8 @@
 
 use super::hostile::refused;
 use super::*;
-use crate::checkpoint::header::{Header, StoredOptimizer};
+use crate::checkpoint::contents::SavedOptimizer;
+use crate::checkpoint::header::Header;
 
 /// The file of a small run with another header.
 fn with_header(change: impl FnOnce(&mut Header)) -> Vec<u8> {
@@ -152,7 +153,7 @@ fn an_unknown_precision_or_order_of_additions_is_refused_by_its_name() {
 
 #[test]
 fn an_optimizer_must_be_the_runs_own_with_its_slots() {
-    let optimizer = |change: fn(&mut StoredOptimizer)| {
+    let optimizer = |change: fn(&mut SavedOptimizer)| {
         refused_setting(&with_header(|h| change(h.optimizer.as_mut().unwrap())))
     };
     let names: Vec<_> = OPTIMIZERS.iter().map(|row| row.name).collect();

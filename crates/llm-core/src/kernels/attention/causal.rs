@@ -4,6 +4,7 @@ use super::super::dropout::Dropout;
 use super::super::gemm::{Threads, gemm, matrix, matrix_mut};
 use super::super::math::{LANES, exp, row_dot, row_exp_and_sum, row_max};
 use super::super::simd::simd_kernel;
+use super::scoring::{Scoring, cap, cap_with_slopes};
 use super::turned::{row_stride, transposed};
 use super::views::row;
 use super::{BLOCK, MASKED};
@@ -20,18 +21,16 @@ pub struct Head<'a> {
     pub k: ArrayView2<'a, f32>,
     /// `[T, D]`: values.
     pub v: ArrayView2<'a, f32>,
-    /// The factor of a score, usually 1/√D.
-    pub scale: f32,
+    /// How scores come about.
+    pub scoring: Scoring,
     /// The dropout of P; `None` keeps all weights.
     pub masks: Option<Dropout>,
-    /// Positions visible to a query, its own among them; `usize::MAX`: all up to its own.
-    pub window: usize,
 }
 
 impl<'a> Head<'a> {
-    /// A head of queries, keys and values over the whole text, without dropout.
-    pub fn new([q, k, v]: [ArrayView2<'a, f32>; 3], scale: f32) -> Head<'a> {
-        Head { q, k, v, scale, masks: None, window: usize::MAX }
+    /// A head of queries, keys and values, without dropout.
+    pub fn new([q, k, v]: [ArrayView2<'a, f32>; 3], scoring: impl Into<Scoring>) -> Head<'a> {
+        Head { q, k, v, scoring: scoring.into(), masks: None }
     }
 }
 
@@ -59,13 +58,14 @@ pub struct HeadGradients<'a> {
 
 /// y ← softmax over j ≤ i of (q·kᵀ·scale), times v; with `masks` some of its weights are dropped.
 ///
-/// With a `window` the softmax runs over i − window < j ≤ i. Keys outside the windows of a whole
+/// With a soft cap each score is capped before the softmax. With a `window` the softmax runs over i − window < j ≤ i. Keys outside the windows of a whole
 /// block of queries are not touched.
 ///
 /// # Shapes
 /// `y [T, D]`, `lse [T, 1]` ← ln Σ_j e^(S_ij), an input of [`backward`].
 pub fn forward(head: Head<'_>, mut y: ArrayViewMut2<'_, f32>, lse: ArrayViewMut2<'_, f32>) {
-    let Head { q, k, v, scale, masks, window } = head;
+    let Head { q, k, v, scoring, masks } = head;
+    let Scoring { scale, soft_cap, window } = scoring;
     let t = q.nrows();
     let lse = lse.into_slice().expect("one number a row, side by side");
     let mut scratch = Buffer::stale(VisibleKeys::most(t, window));
@@ -78,6 +78,9 @@ pub fn forward(head: Head<'_>, mut y: ArrayViewMut2<'_, f32>, lse: ArrayViewMut2
         // S = Q Kᵀ·scale, for the keys up to this block's last row
         let (q, keys) = (q.slice(s![start..end, ..]), k.slice(s![.., first..end]));
         gemm(scale, q, keys, 0.0, matrix_mut(p, rows, cols), Threads::One);
+        if let Some(c) = soft_cap {
+            cap(p, c);
+        }
         // P = softmax of S
         softmax_rows(p, visible, &mut lse[start..end]);
         if let Some(masks) = masks {
@@ -173,7 +176,8 @@ pub enum Accumulate {
 /// dV = Pᵀ·dY,  dP = dY·Vᵀ,  dS = P ∘ (dP − Σ_j P·dP),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
 ///
 /// where Σ_j P_ij·dP_ij = dY_i·Y_i, so the sum needs no second pass over the row. With masks,
-/// Y = (M ∘ P)·V: dV takes M ∘ P for P, and dP = M ∘ (dY·Vᵀ).
+/// Y = (M ∘ P)·V: dV takes M ∘ P for P, and dP = M ∘ (dY·Vᵀ). With a soft cap c, of which
+/// S = c·tanh(s/c) is the capped score, dS is multiplied by 1 − (S/c)².
 ///
 /// # Shapes
 /// `lse [T]`, all views `[T, D]`.
@@ -183,12 +187,14 @@ pub fn backward(
     gradients: HeadGradients<'_>,
     accumulate: Accumulate,
 ) {
-    let Head { q, k, v, scale, masks, window } = head;
+    let Head { q, k, v, scoring, masks } = head;
+    let Scoring { scale, soft_cap, window } = scoring;
     let HeadOutput { y, lse, dy } = output;
     let HeadGradients { mut dq, mut dk, mut dv } = gradients;
     let t = q.nrows();
     let mut p_scratch = Buffer::stale(VisibleKeys::most(t, window));
     let mut ds_scratch = Buffer::stale(VisibleKeys::most(t, window));
+    let mut slopes = Buffer::stale(soft_cap.map_or(0, |_| ds_scratch.len()));
     let mut dots = [0.0; BLOCK];
     let (k_t, v_t) = (transposed(k), transposed(v));
     let [k_t, v_t] = [&k_t, &v_t].map(|x| matrix(x, q.ncols(), row_stride(t))); // [D, T]
@@ -214,7 +220,12 @@ pub fn backward(
         if let Some(masks) = masks {
             drop_scores(ds, visible, &masks);
         }
+        if let Some(c) = soft_cap {
+            cap_with_slopes(p, &mut slopes, c);
+        }
         probs_and_dscores(p, ds, visible, &lse[start..end], &dots[..rows]);
+        // No slopes without a cap.
+        ds.iter_mut().zip(&slopes[..]).for_each(|(ds, slope)| *ds *= slope);
         if let Some(masks) = masks {
             drop_scores(p, visible, &masks);
         }
@@ -252,20 +263,17 @@ simd_kernel! {
 ///
 /// # Shapes
 /// `q, k [T, D]`, result `[T·T]`, row-major.
-pub fn probs(q: ArrayView2<'_, f32>, k: ArrayView2<'_, f32>, scale: f32) -> Vec<f32> {
-    probs_within(q, k, scale, usize::MAX)
-}
-
-/// [`probs`] with a window, as in [`forward`].
-pub fn probs_within(
+pub fn probs(
     q: ArrayView2<'_, f32>,
     k: ArrayView2<'_, f32>,
-    scale: f32,
-    window: usize,
+    scoring: impl Into<Scoring>,
 ) -> Vec<f32> {
-    let t = q.nrows();
+    let (t, Scoring { scale, soft_cap, window }) = (q.nrows(), scoring.into());
     let mut scores = vec![0.0; t * t];
     gemm(scale, q, k.t(), 0.0, matrix_mut(&mut scores, t, t), Threads::One);
+    if let Some(c) = soft_cap {
+        cap(&mut scores, c);
+    }
     for (i, row) in scores.chunks_exact_mut(t.max(1)).enumerate() {
         row[..(i + 1).saturating_sub(window)].fill(MASKED);
         row[i + 1..].fill(MASKED);

@@ -2,6 +2,7 @@
 
 use super::super::math::{LANES, row_dot, row_exp_and_sum, row_max};
 use super::super::simd::{fma, prefetch, simd_kernel};
+use super::scoring::{Scoring, cap};
 use super::views::row;
 use ndarray::ArrayView2;
 
@@ -9,7 +10,8 @@ use ndarray::ArrayView2;
 /// apart, which the processor's own guess does not follow.
 const AHEAD: usize = 8;
 
-/// y ← softmax(K·q·scale) · V for one query over all cached positions.
+/// y ← softmax(K·q·scale) · V for one query over all positions that are given: a window was cut out of
+/// them before.
 ///
 /// # Shapes
 /// `q, y [D]`; `keys, values [n, D]`, n ≥ 1, the new position included; `scores [n]` is scratch.
@@ -17,14 +19,18 @@ pub fn attend_one(
     q: &[f32],
     keys: ArrayView2<'_, f32>,
     values: ArrayView2<'_, f32>,
-    scale: f32,
+    scoring: impl Into<Scoring>,
     scores: &mut [f32],
     y: &mut [f32],
 ) {
+    let Scoring { scale, soft_cap, window: _ } = scoring.into();
     let ahead = |x: &ArrayView2<'_, f32>| AHEAD * x.strides()[0].unsigned_abs();
     let (next_key, next_value) = (ahead(&keys), ahead(&values));
     for (j, s) in scores.iter_mut().enumerate() {
         *s = scale * dot(q, row(&keys, j), next_key);
+    }
+    if let Some(c) = soft_cap {
+        cap(scores, c);
     }
     softmax(scores);
     y.fill(0.0);

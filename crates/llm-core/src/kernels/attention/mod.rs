@@ -7,22 +7,23 @@
 //! are never touched, so about half of the T² products are skipped. What is kept for backward is
 //! one number a row, ln Σ eˢ, from which P is made again.
 //!
-//! Two things may be otherwise: a query may see a window of the last positions alone
-//! ([`Head::window`]), and several heads of queries may read the same keys and values
+//! Three things may be otherwise: a query may see a window of the last positions alone, scores may
+//! have a soft cap (both [`Scoring`]), and several heads of queries may read the same keys and values
 //! ([`each_group`], [`Accumulate`]).
 //!
 //! Reference: Vaswani et al., "Attention Is All You Need", 3.2.1; Dao et al., "FlashAttention",
 //! for keeping ln Σ eˢ in place of P.
+
+mod scoring;
 
 mod causal;
 mod decode;
 mod turned;
 mod views;
 
-pub use causal::{
-    Accumulate, Head, HeadGradients, HeadOutput, backward, forward, probs, probs_within,
-};
+pub use causal::{Accumulate, Head, HeadGradients, HeadOutput, backward, forward, probs};
 pub use decode::attend_one;
+pub use scoring::Scoring;
 pub use views::{
     each_group, each_head, head_view, head_views, head_views_mut, qkv_views_mut, row_views_mut,
 };

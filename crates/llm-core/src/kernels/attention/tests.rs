@@ -14,8 +14,11 @@ struct Naive {
 }
 
 /// `x`: q, k, v and dy.
-fn naive(x: &[Array2<f64>; 4], scale: f64, window: usize) -> Naive {
+fn naive(x: &[Array2<f64>; 4], scoring: Scoring) -> Naive {
     let [q, k, v, dy] = x;
+    let Scoring { scale, soft_cap, window } = scoring;
+    let (scale, soft_cap) = (f64::from(scale), soft_cap.map(f64::from));
+    let capped = |s: f64| soft_cap.map_or(s, |c| c * (s / c).tanh());
     let (t, d) = q.dim();
     let mut p = Array2::zeros((t, t));
     for i in 0..t {
@@ -23,7 +26,7 @@ fn naive(x: &[Array2<f64>; 4], scale: f64, window: usize) -> Naive {
             if j > i || i - j >= window {
                 f64::from(MASKED)
             } else {
-                (0..d).map(|c| q[[i, c]] * k[[j, c]]).sum::<f64>() * scale
+                capped((0..d).map(|c| q[[i, c]] * k[[j, c]]).sum::<f64>() * scale)
             }
         };
         let max = (0..t).map(score).fold(f64::MIN, f64::max);
@@ -35,7 +38,11 @@ fn naive(x: &[Array2<f64>; 4], scale: f64, window: usize) -> Naive {
     let mut ds = Array2::zeros((t, t));
     for i in 0..t {
         let dot: f64 = (0..t).map(|j| p[[i, j]] * dp[[i, j]]).sum();
-        (0..t).for_each(|j| ds[[i, j]] = p[[i, j]] * (dp[[i, j]] - dot) * scale);
+        let slope = |j: usize| {
+            let s = (0..d).map(|c| q[[i, c]] * k[[j, c]]).sum::<f64>() * scale;
+            soft_cap.map_or(1.0, |c| (s / c).cosh().powi(-2))
+        };
+        (0..t).for_each(|j| ds[[i, j]] = p[[i, j]] * (dp[[i, j]] - dot) * slope(j) * scale);
     }
     Naive { dq: ds.dot(k), dk: ds.t().dot(q), dv: p.t().dot(dy), p, y }
 }
@@ -57,16 +64,20 @@ fn close(got: &[f32], want: &Array2<f64>, what: &str) {
 /// Windows, and what they do in a text of 130: all of it, one block and less, one position.
 const WINDOWS: [usize; 6] = [usize::MAX, 130, 66, 64, 9, 1];
 
+/// Caps that flatten most scores, some, and none to speak of; and no cap.
+const CAPS: [Option<f32>; 4] = [None, Some(0.1), Some(1.0), Some(50.0)];
+
 #[test]
 fn one_head_equals_its_naive_twin() {
-    for (t, window) in [1, 2, 3, 5, 17, 63, 64, 65, 66, 130]
+    let capped = CAPS.into_iter().flat_map(|cap| WINDOWS.map(|window| (cap, window)));
+    for (t, (soft_cap, window)) in [1, 2, 3, 5, 17, 63, 64, 65, 66, 130]
         .into_iter()
-        .flat_map(|t| WINDOWS.map(|window| (t, window)))
+        .flat_map(|t| capped.clone().map(move |of| (t, of)))
     {
         for d in [1, 2, 7, 16, 33] {
             let [q, k, v, dy] = [1, 2, 3, 4].map(|salt| numbers(t, d, salt));
-            let scale = 1.0 / (d as f32).sqrt();
-            let want = naive(&[&q, &k, &v, &dy].map(|x| wide(x, t, d)), scale.into(), window);
+            let scoring = Scoring { soft_cap, window, ..Scoring::new(d) };
+            let want = naive(&[&q, &k, &v, &dy].map(|x| wide(x, t, d)), scoring);
             // The three operands interleaved as in qkv, and NaN wherever an output goes.
             let mut qkv = vec![0.0; t * 3 * d];
             for i in 0..t {
@@ -76,13 +87,13 @@ fn one_head_equals_its_naive_twin() {
             }
             let parts = head_views(&qkv, [1, t, 3, d]);
             let [q_view, k_view, v_view] = [0, 1, 2].map(|part| head_view(&parts, 0, part));
-            let head = Head { window, ..Head::new([q_view, k_view, v_view], scale) };
+            let head = Head::new([q_view, k_view, v_view], scoring);
             let (mut y, mut lse) = (vec![f32::NAN; t * d], vec![f32::NAN; t]);
             let outputs =
                 [head_views_mut(&mut y, [1, t, 1, d]), row_views_mut(&mut lse, [1, 1, t])];
             each_head(outputs, 0, |_, _, [y, lse]| forward(head, y, lse));
             close(&y, &want.y, "y");
-            close(&probs_within(q_view, k_view, scale, window), &want.p, "p");
+            close(&probs(q_view, k_view, scoring), &want.p, "p");
 
             let mut dqkv = vec![f32::NAN; t * 3 * d];
             let [y_views, dy_views] = [&y, &dy].map(|x| head_views(x, [1, t, 1, d]));
@@ -101,7 +112,7 @@ fn one_head_equals_its_naive_twin() {
             let first = t.saturating_sub(window);
             let (mut scores, mut last) = (vec![f32::NAN; t - first], vec![f32::NAN; d]);
             let [k, v] = [k_view, v_view].map(|x| x.slice_move(ndarray::s![first.., ..]));
-            attend_one(&q[(t - 1) * d..], k, v, scale, &mut scores, &mut last);
+            attend_one(&q[(t - 1) * d..], k, v, scoring, &mut scores, &mut last);
             for c in 0..d {
                 assert!((f64::from(last[c]) - want.y[[t - 1, c]]).abs() < 2e-5);
             }
@@ -122,7 +133,7 @@ fn a_window_over_everything_is_the_whole_text() {
             let mut lse = vec![f32::NAN; t];
             let [y, dq, dk, dv] = all.each_mut().map(|x| &mut x[..]);
             let mut head = Head { masks, ..Head::new([qv, kv, vv], 0.5) };
-            head.window = window.unwrap_or(head.window);
+            head.scoring.window = window.unwrap_or(usize::MAX);
             forward(head, matrix_mut(y, t, d), matrix_mut(&mut lse, t, 1));
             let output = HeadOutput { y: matrix(y, t, d), lse: &lse, dy: dyv };
             let [dq, dk, dv] = [dq, dk, dv].map(|x| matrix_mut(x, t, d));
@@ -145,12 +156,13 @@ fn shares_of_heads_that_read_the_same_keys_add_up() {
         for (salt, accumulate) in [(1, Accumulate::First), (7, Accumulate::Add)] {
             let q = numbers(t, d, salt);
             let (mut y, mut dq, mut lse) = (vec![0.0; t * d], vec![0.0; t * d], vec![0.0; t]);
-            let head = Head { window, ..Head::new([matrix(&q, t, d), kv, vv], 0.5) };
+            let scoring = Scoring { window, ..Scoring::from(0.5) };
+            let head = Head::new([matrix(&q, t, d), kv, vv], scoring);
             forward(head, matrix_mut(&mut y, t, d), matrix_mut(&mut lse, t, 1));
             let [dq, dk, dv] = [&mut dq, &mut dk, &mut dv].map(|x| matrix_mut(x, t, d));
             let output = HeadOutput { y: matrix(&y, t, d), lse: &lse, dy: dyv };
             backward(head, output, HeadGradients { dq, dk, dv }, accumulate);
-            let want = naive(&[&q, &k, &v, &dy].map(|x| wide(x, t, d)), 0.5, window);
+            let want = naive(&[&q, &k, &v, &dy].map(|x| wide(x, t, d)), scoring);
             sums[0] += &want.dk;
             sums[1] += &want.dv;
         }

@@ -1,45 +1,70 @@
-//! The loops around the tile: cut C into pieces for the threads, and each piece into blocks that
-//! stay in the caches.
+//! The loops around the tile, for every kind of numbers: cut C into pieces for the threads, and each
+//! piece into blocks that stay in the caches.
 //!
-//! Every element of C is a sum over k in rising order, block of [`KC`] by block (the bias after the first), whatever piece or
-//! tile it falls into: so the result has the same bits for any number of threads.
+//! Every element of C is a sum over k in rising order, block of [`Unit::KC`] by block (the bias after
+//! the first), whatever piece or tile it falls into: so the result has the same bits for any number of
+//! threads.
+//!
+//! Reference: Van Zee, van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS
+//! Functionality", from which the loops have their numbers.
 #![allow(unsafe_code)]
 
-use super::cut;
-use super::microkernel::{self, Factors, Operand, Output, Tile};
-use super::pack::{self, Packed};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use crate::kernels::simd::Level;
-use crate::kernels::simd::{ask_for, level};
+use super::microkernel::{Factors, Operand, Output};
+use super::pack::with_scratch;
+use std::ops::Range;
 
-/// Depth of a block: the rows of A that a tile uses, KC deep, stay in the first cache while all
-/// panels of B pass.
-const KC: usize = 384;
-/// Columns of a packed block of B, whole panels of them: KC·NC numbers stay in the second cache.
-const NC: usize = 480;
-/// Columns of the longest vector: pieces and blocks end where one does.
-const VECTOR: usize = 16;
-/// Fewer multiply-adds than this are not worth a thread of their own (about 12 µs).
-const PIECE: usize = 1_600_000;
+/// What depends on the numbers that are multiplied: the sizes of blocks, how they are packed, and the
+/// tile.
+pub(super) trait Unit: Copy + Send + Sync {
+    /// Depth of a block.
+    const KC: usize;
+    /// Columns of a block of B, whole panels of them.
+    const NC: usize;
+    /// Rows of a block of A.
+    const MC: usize;
+    /// Pieces of C end after a multiple of this number of columns.
+    const VECTOR: usize;
+    /// Fewer multiply-adds than this are not worth a thread of their own.
+    const PIECE: usize;
+    /// Words that a packed block of A, and of B, takes at most.
+    const ROOM: [usize; 2];
+    /// A block of A as tiles read it.
+    type A: Copy;
+    /// A block of B as tiles read it.
+    type B: Copy;
 
-/// Numbers of A, from the first term of a sum to the last, that the second cache cannot hold.
-const FAR: isize = 1 << 18;
+    /// Rows and columns of a tile.
+    fn tile_size(self) -> [usize; 2];
 
-/// The tile of the instruction set in use, its rows and its columns.
-fn tile() -> (Tile, usize, usize) {
-    match level() {
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => (microkernel::avx512::tile, 8, 48),
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => (microkernel::avx2::tile, 6, 16),
-        #[cfg(target_arch = "aarch64")]
-        Level::Neon => (microkernel::neon::tile, 6, 16),
-        _ => PLAIN,
+    /// How many of the pieces of C `[m, n]` lie one below the other, and how many side by side.
+    fn cut(self, pieces: usize, c: [usize; 2]) -> [usize; 2];
+
+    /// Calls f with the unit ready for tiles on this thread.
+    fn ready<R>(self, f: impl FnOnce() -> R) -> R {
+        f()
     }
-}
 
-/// The tile of machines without fused multiply-add.
-pub(super) const PLAIN: (Tile, usize, usize) = (microkernel::plain::tile, 2, 16);
+    /// B of a block.
+    ///
+    /// # Safety
+    /// B must be as large as the block says. The result is valid as long as B and `room` are.
+    unsafe fn pack_b(self, block: &Product, room: &mut [u32]) -> Self::B;
+
+    /// A of a block.
+    ///
+    /// # Safety
+    /// A must be as large as the block says. The result is valid as long as A and `room` are.
+    unsafe fn pack_a(self, block: &Product, room: &mut [u32]) -> Self::A;
+
+    /// Asks memory for what the tiles from this row of a block on will read.
+    fn prefetch(self, _block: &Product, _row: usize) {}
+
+    /// C of one tile, which is in row `a.1` of the packed A and in panel `b.1` of the packed B.
+    ///
+    /// # Safety
+    /// The unit must be there and ready, A, B, C and the bias as large as the tile says.
+    unsafe fn tile(self, tile: &Product, a: (Self::A, usize), b: (Self::B, usize));
+}
 
 /// A product whose C is row-major.
 #[derive(Clone, Copy)]
@@ -60,42 +85,45 @@ unsafe impl Send for Product {}
 unsafe impl Sync for Product {}
 
 impl Product {
-    /// Computes it on up to `threads` threads.
+    /// Computes C on up to `threads` threads; 1: on the caller's alone.
     ///
     /// # Safety
-    /// A, B, C and the bias must be as large as their strides and m, n, k say, and no other thread
-    /// may touch C.
-    pub(super) unsafe fn run(self, threads: usize) {
-        // SAFETY: the caller's promise; the tile belongs to the instruction set that is there.
-        unsafe { self.run_by(tile(), threads) }
-    }
-
-    /// The same with the given tile of `mr` rows and `nr` columns.
-    ///
-    /// # Safety
-    /// As [`run`](Product::run), and the tile's instruction set must be there.
-    pub(super) unsafe fn run_by(self, (tile, mr, nr): (Tile, usize, usize), threads: usize) {
-        let pieces = cut::pieces([self.m, self.n, self.k], threads, PIECE);
-        let (rows, cols) = (self.m.div_ceil(mr), self.n.div_ceil(nr));
-        // Cutting columns packs nothing of B twice; what is too narrow for that is cut by rows.
-        let across = if cols >= 2 * pieces { pieces } else { 1 };
-        let down = (pieces / across).min(rows);
-        let grid = Grid { down, across, mr, nr };
-        self.pieces(grid, 0..down * across, tile);
+    /// A, B, C and the bias must be as large as their strides and m, n, k say, no other thread may
+    /// touch C, and the processor must have the unit.
+    pub(super) unsafe fn run<U: Unit>(self, unit: U, threads: usize) {
+        let worth = (self.m * self.n).saturating_mul(self.k) / U::PIECE;
+        let most = match threads {
+            1 => 1,
+            _ if worth >= 8 * threads => 2 * threads,
+            _ => threads,
+        };
+        let [down, across] = unit.cut(worth.clamp(1, most), [self.m, self.n]);
+        self.pieces(unit, [down, across], 0..down * across);
     }
 
     /// The pieces of a range, halved until one is left.
-    fn pieces(&self, grid: Grid, range: std::ops::Range<usize>, tile: Tile) {
+    fn pieces<U: Unit>(&self, unit: U, grid: [usize; 2], range: Range<usize>) {
         if range.len() > 1 {
             let middle = range.start + range.len() / 2;
             rayon::join(
-                || self.pieces(grid, range.start..middle, tile),
-                || self.pieces(grid, middle..range.end, tile),
+                || self.pieces(unit, grid, range.start..middle),
+                || self.pieces(unit, grid, middle..range.end),
             );
-        } else if let Some(piece) = grid.piece(self, range.start) {
+        } else if let Some(piece) = self.piece(unit, grid, range.start) {
             // SAFETY: `run`'s caller vouches for the whole, and this is a part of it.
-            unsafe { piece.blocks(tile, grid.mr, grid.nr) }
+            unit.ready(|| unsafe { piece.blocks(unit) });
         }
+    }
+
+    /// One of `down × across` pieces of whole rows of tiles and whole vectors.
+    fn piece<U: Unit>(&self, unit: U, [down, across]: [usize; 2], index: usize) -> Option<Product> {
+        let cut = |whole: usize, unit: usize, parts: usize, part: usize| {
+            let units = whole.div_ceil(unit);
+            ((units * part / parts) * unit, ((units * (part + 1) / parts) * unit).min(whole))
+        };
+        let (i, i_end) = cut(self.m, unit.tile_size()[0], down, index % down);
+        let (j, j_end) = cut(self.n, U::VECTOR, across, index / down);
+        (i < i_end && j < j_end).then(|| self.part(i, j, i_end - i, j_end - j))
     }
 
     /// The part of rows `i..` and columns `j..`.
@@ -116,29 +144,6 @@ impl Product {
         }
     }
 
-    /// Block by block: columns, then depth; inside a block the rows of one tile stay in the first
-    /// cache while the panels of B pass.
-    unsafe fn blocks(&self, tile: Tile, mr: usize, nr: usize) {
-        // Columns that lie together are read in place when few rows would make up for packing.
-        let direct = self.b.cs == 1 && self.n.is_multiple_of(VECTOR) && self.m <= 9 * mr;
-        pack::with_scratch(if direct { 0 } else { KC * NC }, |scratch| {
-            for jc in (0..self.n).step_by(NC) {
-                let cols = NC.min(self.n - jc);
-                for pc in (0..self.k).step_by(KC) {
-                    let depth = KC.min(self.k - pc);
-                    let block = self.part(0, jc, self.m, cols).deeper(pc, depth);
-                    let packed = match direct {
-                        true => Packed::in_place(block.b, nr),
-                        // SAFETY: the block lies inside B.
-                        false => unsafe { pack::pack(block.b, depth, cols, nr, scratch) },
-                    };
-                    // SAFETY: `packed` covers the block's columns and depth.
-                    unsafe { block.tiles(packed, tile, mr, nr) }
-                }
-            }
-        });
-    }
-
     /// The terms `from..from + depth` of every sum; all but the first are added to what is there.
     fn deeper(&self, from: usize, depth: usize) -> Product {
         let p = from as isize;
@@ -154,50 +159,39 @@ impl Product {
         }
     }
 
-    /// Asks for the rows of A from `i` on: their numbers lie so far apart that the processor does not
-    /// see by itself where the next will be.
-    fn prefetch(&self, i: usize) {
-        let start = self.a.ptr.wrapping_offset(i as isize * self.a.rs);
-        for p in 0..self.k {
-            ask_for(start.wrapping_offset(p as isize * self.a.cs));
-        }
-    }
-
-    unsafe fn tiles(&self, b: Packed, tile: Tile, mr: usize, nr: usize) {
-        let far = self.a.cs.saturating_mul(self.k as isize) > FAR;
-        for i in (0..self.m).step_by(mr) {
-            let rows = mr.min(self.m - i);
-            if far && i + mr < self.m {
-                self.prefetch(i + mr);
+    /// Block by block; inside a block the rows of one tile stay in the first cache while the panels of
+    /// B pass.
+    unsafe fn blocks<U: Unit>(&self, unit: U) {
+        let [mr, nr] = unit.tile_size();
+        with_scratch(U::ROOM, |[room_a, room_b]| {
+            // LOOP 5: columns.
+            for jc in (0..self.n).step_by(U::NC) {
+                let columns = self.part(0, jc, self.m, U::NC.min(self.n - jc));
+                // LOOP 4: depth.
+                for pc in (0..self.k).step_by(U::KC) {
+                    let block = columns.deeper(pc, U::KC.min(self.k - pc));
+                    // SAFETY: the block lies inside B.
+                    let b = unsafe { unit.pack_b(&block, room_b) };
+                    // LOOP 3: rows.
+                    for ic in (0..self.m).step_by(U::MC) {
+                        let block = block.part(ic, 0, U::MC.min(self.m - ic), block.n);
+                        // SAFETY: the block lies inside A.
+                        let a = unsafe { unit.pack_a(&block, room_a) };
+                        // LOOP 2: rows of a tile.
+                        for i in (0..block.m).step_by(mr) {
+                            unit.prefetch(&block, i + mr);
+                            // LOOP 1: columns of a tile.
+                            for j in (0..block.n).step_by(nr) {
+                                let (rows, cols) = (mr.min(block.m - i), nr.min(block.n - j));
+                                let tile = block.part(i, j, rows, cols);
+                                // SAFETY: the tile lies inside A, B and C, and `run`'s caller
+                                // vouches for the unit.
+                                unsafe { unit.tile(&tile, (a, i), (b, j / nr)) }
+                            }
+                        }
+                    }
+                }
             }
-            for j in (0..self.n).step_by(nr) {
-                let cols = nr.min(self.n - j);
-                let t = self.part(i, j, rows, cols);
-                // SAFETY: the tile lies inside A, the panel and C; `tile` belongs to the
-                // instruction set that the processor was asked for.
-                unsafe { tile(rows, cols, self.k, t.a, b.panel(j / nr), b.rs, t.c, t.f) }
-            }
-        }
-    }
-}
-
-/// How C is cut: `down × across` pieces of whole rows of tiles and whole vectors.
-#[derive(Clone, Copy)]
-struct Grid {
-    down: usize,
-    across: usize,
-    mr: usize,
-    nr: usize,
-}
-
-impl Grid {
-    fn piece(&self, p: &Product, index: usize) -> Option<Product> {
-        let cut = |whole: usize, unit: usize, parts: usize, part: usize| {
-            let units = whole.div_ceil(unit);
-            ((units * part / parts) * unit, ((units * (part + 1) / parts) * unit).min(whole))
-        };
-        let (i, i_end) = cut(p.m, self.mr, self.down, index % self.down);
-        let (j, j_end) = cut(p.n, VECTOR, self.across, index / self.down);
-        (i < i_end && j < j_end).then(|| p.part(i, j, i_end - i, j_end - j))
+        });
     }
 }

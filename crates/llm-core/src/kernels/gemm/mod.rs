@@ -1,7 +1,7 @@
 //! C ← α·A·B + β·C: the one door to matrix products.
 //!
-//! `blocked` cuts, `pack` rearranges B, `microkernel` multiplies, by a tile for each instruction set. A is read
-//! where it lies, no memory is taken after the first use, and every element is summed in the same
+//! `blocked` cuts, for every kind of numbers; of f32 (`single`) `pack` rearranges B and `microkernel`
+//! multiplies, by a tile for each instruction set, and A is read where it lies. No memory is taken after the first use, and every element is summed in the same
 //! order for any number of threads. Views may have any strides, so a transposed operand is a view
 //! (`w.t()`), never a copy. (In f16 all this is emulated, on rounded copies.)
 
@@ -9,7 +9,6 @@
 mod accelerate;
 pub mod bf16;
 mod blocked;
-mod cut;
 pub mod engine;
 mod microkernel;
 #[cfg(target_arch = "aarch64")]
@@ -17,6 +16,7 @@ mod neon;
 mod pack;
 pub(super) mod plain;
 mod precision;
+mod single;
 
 pub use precision::{Precision, precision, within};
 
@@ -100,15 +100,12 @@ pub fn gemm(
         c.assign(&together);
         return;
     }
-    if precision == Precision::Bf16 {
-        return rounded(a, b, c, [alpha, beta], &[], count(threads));
-    }
-    let (a, b) = (forwards(a), forwards(b));
-    let (a, b) = (a.view(), b.view());
+    let work = Execution { threads, precision };
     if columns {
-        own([alpha, beta], &a, &b, None, &mut c, threads);
+        own([alpha, beta], [a, b], None, &mut c, work);
     } else {
-        own([alpha, beta], &b.t(), &a.t(), None, &mut c.view_mut().reversed_axes(), threads);
+        let turned = [b.reversed_axes(), a.reversed_axes()];
+        own([alpha, beta], turned, None, &mut c.view_mut().reversed_axes(), work);
     }
 }
 
@@ -132,51 +129,18 @@ pub fn gemm_bias(
         let [a, b] = [a, b].map(|x| x.mapv(precision::to_f16));
         return gemm_bias(a.view(), b.view(), bias, c, threads);
     }
-    if precision == Precision::Bf16 && m > 0 && n > 0 && a.ncols() > 0 {
-        return rounded(a, b, c, [1.0, 0.0], bias, count(threads));
-    }
-    let (a, b) = (forwards(a), forwards(b));
-    let (a, b) = (a.view(), b.view());
     if m > 0 && n > 0 && a.ncols() > 0 {
-        return own([1.0, 0.0], &a, &b, Some(bias), &mut c, threads);
+        let work = Execution { threads, precision };
+        return own([1.0, 0.0], [a, b], Some(bias), &mut c, work);
     }
     c.rows_mut().into_iter().for_each(|mut row| row.assign(&ArrayView1::from(bias)));
 }
 
-/// How many threads may work on it.
-fn count(threads: Threads) -> usize {
-    match threads {
-        Threads::One => 1,
-        Threads::Pool => rayon::current_num_threads(),
-    }
-}
-
-/// A product whose C has its columns side by side, with the numbers of A and B rounded to bf16.
-fn rounded(
-    a: ArrayView2<'_, f32>,
-    b: ArrayView2<'_, f32>,
-    c: ArrayViewMut2<'_, f32>,
-    [alpha, beta]: [f32; 2],
-    bias: &[f32],
-    threads: usize,
-) {
-    // Packing reads lines in which numbers lie side by side, in either direction.
-    let (a, b) = (with_lines(a), with_lines(b));
-    let (a, b) = (a.view(), b.view());
-    bf16::Product { a, b, c, alpha, beta, bias }.run(threads);
-}
-
-/// The operand itself, or a copy of one that has its numbers side by side in neither direction.
-fn with_lines(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
-    match x.strides().contains(&1) {
-        true => x.into(),
-        false => x.as_standard_layout().into_owned().into(),
-    }
-}
-
-/// The operand itself, or a copy of one that runs backwards: the kernels step forwards.
-fn forwards(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
-    match x.strides().iter().all(|&step| step >= 0) {
+/// The operand itself, or a copy: the kernels step forwards, and packing pairs reads lines in which
+/// numbers lie side by side, in either direction.
+fn readable(x: ArrayView2<'_, f32>, precision: Precision) -> CowArray<'_, f32, Ix2> {
+    let forwards = x.strides().iter().all(|&step| step >= 0);
+    match forwards && (precision != Precision::Bf16 || x.strides().contains(&1)) {
         true => x.into(),
         false => Array2::from_shape_fn(x.dim(), |at| x[at]).into(),
     }
@@ -186,22 +150,29 @@ fn forwards(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
 #[allow(unsafe_code)]
 fn own(
     factors: [f32; 2],
-    a: &ArrayView2<'_, f32>,
-    b: &ArrayView2<'_, f32>,
+    [a, b]: [ArrayView2<'_, f32>; 2],
     bias: Option<&[f32]>,
     c: &mut ArrayViewMut2<'_, f32>,
-    threads: Threads,
+    Execution { threads, precision }: Execution,
 ) {
+    let [a, b] = [a, b].map(|x| readable(x, precision));
+    let threads = match threads {
+        Threads::One => 1,
+        Threads::Pool => rayon::current_num_threads(),
+    };
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and no other thread reads it.
     unsafe {
-        let product = product(factors, a, b, bias, c);
+        let product = product(factors, &a.view(), &b.view(), bias, c);
+        if precision == Precision::Bf16 {
+            return bf16::run(product, threads);
+        }
         #[cfg(target_os = "macos")]
         if engine::engine() == engine::Engine::Accelerate && accelerate::multiply(&product) {
             return;
         }
-        product.run(count(threads));
+        product.run(single::Single::here(), threads);
     }
 }
 
@@ -243,7 +214,7 @@ fn by_four(
     threads: usize,
 ) {
     // SAFETY: as in `own`; every machine has this tile.
-    unsafe { product(factors, a, b, bias, c).run_by(blocked::PLAIN, threads) }
+    unsafe { product(factors, a, b, bias, c).run(single::Single::PLAIN, threads) }
 }
 
 /// A row-major slice seen as a matrix `[rows, cols]`.

@@ -27,25 +27,26 @@ impl Packed {
     }
 }
 
-/// A cache line: a vector of B that lay in two of them would be loaded twice.
+/// A cache line: a vector that lay in two of them would be loaded twice.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line(#[expect(dead_code, reason = "read as plain numbers")] [f32; 16]);
+struct Line(#[expect(dead_code, reason = "read as plain words")] [u32; 16]);
 
 thread_local! {
     static SCRATCH: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Hands out this thread's packing space, made once and kept.
-pub(super) fn with_scratch(len: usize, f: impl FnOnce(&mut [f32])) {
+/// Hands out this thread's packing space for A and for B, of these numbers of words, made once and
+/// kept. Each begins at a cache line.
+pub(super) fn with_scratch(words: [usize; 2], f: impl FnOnce([&mut [u32]; 2])) {
     SCRATCH.with_borrow_mut(|scratch| {
-        let lines = len.div_ceil(16);
-        if scratch.len() < lines {
-            scratch.resize(lines, Line([0.0; 16]));
+        let [a, b] = words.map(|words| words.div_ceil(16));
+        if scratch.len() < a + b {
+            scratch.resize(a + b, Line([0; 16]));
         }
-        // SAFETY: a line is 16 numbers side by side and nothing else.
-        let (_, numbers, _) = unsafe { scratch.align_to_mut::<f32>() };
-        f(&mut numbers[..len]);
+        let (a, b) = scratch.split_at_mut(a);
+        // SAFETY: a line is 16 words side by side and nothing else.
+        f([a, b].map(|lines| unsafe { lines.align_to_mut().1 }));
     });
 }
 

@@ -7,7 +7,7 @@
 
 use super::block::{Rounded, SmallKind, WIDTH};
 use crate::base::large_pages::room;
-use crate::base::{Error, Result};
+use crate::base::{Result, memory};
 use crate::kernels::math::LANES;
 use rayon::prelude::*;
 use std::fmt;
@@ -232,8 +232,7 @@ fn of_word(kind: SmallKind, i: usize) -> (usize, usize) {
 }
 
 fn filled<T: Clone>(len: usize, value: T, needed: u64) -> Result<Vec<T>> {
-    let refused = |_| Error::Memory { needed, available: crate::base::memory::available() };
-    let mut list = room(len).map_err(refused)?;
+    let mut list = room(len).map_err(|_| memory::refused(needed))?;
     list.resize(len, value);
     Ok(list)
 }

@@ -20,6 +20,11 @@ fn what_does_not_fit_is_named() {
         (AttentionSpec { rotary: rotary(1e4, Some(4)), ..plain() }, "rotary_dim"),
         (AttentionSpec { rotary: rotary(1.0, Some(2)), ..plain() }, "rope_theta"),
         (AttentionSpec { window: Some(0), ..plain() }, "window"),
+        (AttentionSpec { soft_cap: Some(0.0), ..plain() }, "soft_cap"),
+        (AttentionSpec { soft_cap: Some(-50.0), ..plain() }, "soft_cap"),
+        (AttentionSpec { soft_cap: Some(f64::NAN), ..plain() }, "soft_cap"),
+        (AttentionSpec { soft_cap: Some(1e39), ..plain() }, "soft_cap"), // of which f32 makes ∞
+        (AttentionSpec { soft_cap: Some(1e-60), ..plain() }, "soft_cap"), // of which f32 makes 0
         (AttentionSpec { head_mask: vec![true; 4], ..plain() }, "head_mask"),
     ] {
         let refused = spec.check(&config).unwrap_err();
@@ -39,6 +44,7 @@ fn everything() -> AttentionSpec {
         head_dim: Some(8),
         rotary: Some(Rotary { theta: 500.0, width: Some(4), scaling: Some(scaling) }),
         window: Some(5),
+        soft_cap: Some(30.0),
         qk_norm: true,
         biases: [true, false],
         head_mask: vec![true; 6],
@@ -59,7 +65,7 @@ fn a_description_comes_back_by_its_keys() {
         let again = alone(&spec).with_settings(spec.settings().unwrap()).unwrap();
         assert_eq!(again, spec);
     }
-    assert_eq!(everything().settings().unwrap().len(), 12);
+    assert_eq!(everything().settings().unwrap().len(), 13);
 }
 
 #[test]

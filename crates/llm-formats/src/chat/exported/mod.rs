@@ -13,7 +13,7 @@
 
 mod spoken;
 
-mod whatsapp;
+pub(crate) mod whatsapp;
 
 mod telegram;
 
@@ -25,14 +25,17 @@ mod chatgpt;
 #[doc(hidden)]
 pub mod fuzzing;
 
+pub use crate::json_look::App;
 pub use spoken::LeftOut;
 
 use super::file::Conversations;
 use super::line::{Line, Turn};
+use crate::files::SAMPLE;
+use crate::json_look::{Holds, JsonLook};
 use llm_core::base::Message;
 use llm_core::message;
+use serde::Serialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
 use spoken::{Spoken, conversation};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -51,60 +54,16 @@ pub struct Exports {
     pub left_out: LeftOut,
 }
 
-/// Where an export is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum App {
-    /// A text.
-    WhatsApp,
-    /// `result.json`.
-    Telegram,
-    /// A channel.
-    Discord,
-    /// `conversations.json`.
-    ChatGpt,
-}
-
-/// Keys that only exports have.
-#[derive(Deserialize)]
-struct Keys {
-    guild: Option<IgnoredAny>,
-    chats: Option<IgnoredAny>,
-    mapping: Option<IgnoredAny>,
-    messages: Option<Vec<KeysOfMessage>>,
-}
-
-#[derive(Deserialize)]
-struct KeysOfMessage {
-    date: Option<IgnoredAny>,
-}
-
 impl App {
-    /// Of a text, all of it; `None` for another.
-    ///
-    /// # Errors
-    /// Where its JSON is cut off.
-    fn of(text: &str) -> Result<Option<App>, serde_json::Error> {
+    /// The app that exported a text, if one did.
+    fn of(text: &str) -> Option<App> {
         if whatsapp::is_one(text) {
-            return Ok(Some(App::WhatsApp));
+            return Some(App::WhatsApp);
         }
-        let keys = match text.trim_start().as_bytes().first() {
-            Some(b'{') => serde_json::from_str(text).map(|keys| vec![keys]),
-            Some(b'[') => serde_json::from_str(text),
-            _ => return Ok(None),
-        };
-        let keys: Vec<Keys> = match keys {
-            Ok(keys) => keys,
-            Err(e) if e.is_eof() => return Err(e),
-            Err(_) => return Ok(None),
-        };
-        let dated =
-            |keys: &Keys| keys.messages.iter().flatten().any(|message| message.date.is_some());
-        Ok(keys.first().and_then(|keys| match keys {
-            Keys { mapping: Some(_), .. } => Some(App::ChatGpt),
-            Keys { guild: Some(_), messages: Some(_), .. } => Some(App::Discord),
-            keys if keys.chats.is_some() || dated(keys) => Some(App::Telegram),
+        match JsonLook::of(&text.as_bytes()[..text.len().min(SAMPLE)])?.holds() {
+            Holds::Export(app) => Some(app),
             _ => None,
-        }))
+        }
     }
 
     /// As it calls itself.
@@ -116,6 +75,10 @@ impl App {
             App::ChatGpt => "ChatGPT",
         }
     }
+}
+
+fn cut_off(name: Message, e: &serde_json::Error) -> Message {
+    message!("{}: its JSON is cut off ({}); export or copy it again", name, said(e))
 }
 
 /// What serde_json says; words of the file in it may have any length.
@@ -143,14 +106,7 @@ impl Exports {
         let text = std::str::from_utf8(bytes)
             .map_err(|_| message!("{}: {}", name.clone(), message!("it is no UTF-8")))?;
         let text = text.trim_start_matches('\u{feff}');
-        let app = App::of(text).map_err(|e| {
-            message!(
-                "{}: its JSON is cut off ({}); export or copy it again",
-                name.clone(),
-                said(&e)
-            )
-        })?;
-        let Some(app) = app else { return self.add_lines(name, text) };
+        let Some(app) = App::of(text) else { return self.add_lines(name, text) };
         let left_out = &mut self.left_out;
         let read = match app {
             App::WhatsApp => {
@@ -161,7 +117,10 @@ impl Exports {
             App::Discord => discord::read(text, left_out).map(|chat| self.chats.push(chat)),
             App::ChatGpt => chatgpt::read(text, left_out).map(|all| self.conversations.extend(all)),
         };
-        read.map_err(|e| message!("{}: it has the form of {}, but: {}", name, app.name(), said(&e)))
+        read.map_err(|e| match e.is_eof() {
+            true => cut_off(name, &e),
+            false => message!("{}: it has the form of {}, but: {}", name, app.name(), said(&e)),
+        })
     }
 
     /// What is learned from as it is.
@@ -172,6 +131,11 @@ impl Exports {
                  DiscordChatExporter) or ChatGPT (conversations.json)",
                 name
             ));
+        }
+        if let Err(e) = serde_json::from_str::<IgnoredAny>(text)
+            && e.is_eof()
+        {
+            return Err(cut_off(name, &e));
         }
         for said in Conversations::parse([(name, text.as_bytes())])?.all {
             match said.what {

@@ -56,6 +56,11 @@ pub(super) fn is_one(text: &str) -> bool {
     text.lines().filter(|line| !line.trim().is_empty()).take(20).any(|line| head(line).is_some())
 }
 
+/// Whether someone says something in a line.
+pub(crate) fn is_said(line: &str) -> bool {
+    head(line).is_some_and(|head| head.rest.contains(": "))
+}
+
 /// The messages of an export.
 pub(super) fn read(text: &str, left_out: &mut LeftOut) -> Vec<Spoken> {
     let mut found: Vec<(Head<'_>, String)> = Vec::new();

@@ -5,7 +5,8 @@ use crate::error::{FormatError, Result};
 use crate::gguf::block::BlockType;
 use crate::gguf::import::rounded;
 use crate::gguf::value::{MetaValue, write_text};
-use crate::gguf::{Gguf, Needed, import, is_ours};
+use crate::gguf::{Gguf, import, is_ours};
+use crate::safetensors::Wanted;
 use crate::tests::{Mend, mend};
 
 /// A file by hand.
@@ -57,8 +58,8 @@ impl Draft {
 
 fn tensors(bytes: &[u8]) -> Result<Vec<(usize, Vec<f32>)>> {
     let mut found = Vec::new();
-    let needed = |name: &str, shape: &[usize]| Needed { name: name.into(), shape: shape.into() };
-    let list = [needed("b", &[32]), needed("a", &[2, 3])];
+    let wanted = |name: &str, shape: &[usize]| Wanted::parameter(name.into(), shape.into());
+    let list = [wanted("b", &[32]), wanted("a", &[2, 3])];
     Gguf::open(bytes, bytes.len() as u64)?.read(&list, |i, first, rows| {
         assert_eq!(first, 0);
         found.push((i, rows.to_vec()));

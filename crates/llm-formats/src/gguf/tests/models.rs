@@ -2,8 +2,9 @@
 
 use super::{kinds, llama, model, modern, of_bytes, written};
 use crate::error::FormatError;
-use crate::gguf::{Gguf, Needed, Stored, check_model, export, import};
+use crate::gguf::{Gguf, Stored, check_model, export, import};
 use crate::imported::Note;
+use crate::safetensors::Wanted;
 use llm_core::model::{Activation, Mlp, Norm, Positions, Rotary, RotaryScaling};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{Config, TinyGPT};
@@ -39,16 +40,17 @@ fn a_wide_mlp_is_written_in_every_type() {
 /// What a file has under a name: its shape, and its numbers.
 fn tensor(file: &[u8], name: &str) -> (Vec<usize>, Vec<f32>) {
     let file = Gguf::open(file, file.len() as u64).unwrap();
-    let needed: Vec<Needed> = file.tensors.iter().map(Needed::from).collect();
-    let place = needed.iter().position(|needed| needed.name == name).unwrap();
-    let (shape, mut found) = (needed[place].shape.clone(), Vec::new());
+    let all = file.tensors.iter().map(|t| Wanted::parameter(t.name.clone(), t.shape.clone()));
+    let wanted: Vec<Wanted> = all.collect();
+    let place = wanted.iter().position(|wanted| wanted.name == name).unwrap();
+    let (shape, mut found) = (wanted[place].shape.clone(), Vec::new());
     let take = |i, _, rows: &[f32]| {
         if i == place {
             found.extend(rows);
         }
         Ok(())
     };
-    file.read(&needed, take).unwrap();
+    file.read(&wanted, take).unwrap();
     (shape, found)
 }
 

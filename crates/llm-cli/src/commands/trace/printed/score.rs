@@ -31,9 +31,9 @@ impl Printed<'_> {
                 format!("{name}[{span}]"),
             ]);
             let column = if self.walk.one_head { String::new() } else { format!(" + {h}*{d}") };
-            let place = match self.walk.layout {
-                None => format!("({b}*{t} + {position})*{} + {part}*{c}{column} = {in_qkv}", 3 * c),
-                Some(_) => {
+            let place = match self.walk.attention.is_plain() {
+                true => format!("({b}*{t} + {position})*{} + {part}*{c}{column} = {in_qkv}", 3 * c),
+                false => {
                     let (all, g) = (s.n_heads, s.groups());
                     let head = [h, all + s.group(h), all + g + s.group(h)][part];
                     let width = s.qkv_width();
@@ -44,9 +44,9 @@ impl Printed<'_> {
         }
         self.table(&rows);
         let head = if self.walk.one_head { "" } else { " + h*D" };
-        self.say(match self.walk.layout {
-            None => say::inside_qkv(head),
-            Some(_) => say::inside_grouped(s.n_heads, s.groups()),
+        self.say(match self.walk.attention.is_plain() {
+            true => say::inside_qkv(head),
+            false => say::inside_grouped(s.n_heads, s.groups()),
         });
         self.table(&inside);
     }
@@ -66,9 +66,12 @@ impl Printed<'_> {
         self.say(say::scale(scale));
         let product = format!("{} * {}", number(walk.dot.value), number(walk.scale));
         self.say(say::scaled(product, number(walk.scaled)));
+        if let (Some(c), Some(capped)) = (walk.attention.soft_cap, walk.capped) {
+            let [c, scaled, capped] = [c, walk.scaled, capped].map(number);
+            self.say(say::capped(format!("{c} * tanh({scaled} / {c})"), capped));
+        }
         if walk.masked {
-            let window = walk.layout.and_then(|layout| layout.window);
-            self.say(match window.filter(|_| j <= i) {
+            self.say(match walk.attention.window.filter(|_| j <= i) {
                 Some(window) => say::outside(j, i, window),
                 None => say::hidden(i, j),
             });

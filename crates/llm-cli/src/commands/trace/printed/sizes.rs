@@ -39,7 +39,7 @@ impl Printed<'_> {
         let is_plain = s.n_heads * s.head_dim == s.d_model;
         let channels = if is_plain { say::head_channels() } else { say::own_head_channels() };
         rows.push(("D", s.head_dim, channels));
-        if let Some(window) = self.walk.layout.and_then(|layout| layout.window) {
+        if let Some(window) = self.walk.attention.window {
             rows.push(("W", window, say::window()));
         }
         if self.walk.one_head {
@@ -54,7 +54,7 @@ impl Printed<'_> {
 
     /// The shapes with heads of another number or width.
     fn grouped_shapes(&mut self) {
-        let (s, layout) = (self.walk.sizes, self.walk.layout.unwrap_or_default());
+        let s = self.walk.sizes;
         let [b, t, c, h, d] = [s.batch_size, s.seq_len, s.d_model, s.n_heads, s.head_dim];
         let (g, wide, joined) = (s.groups(), s.qkv_width(), h * d);
         let qkv = format!("x*w_qkv, w_qkv [C, (H+2G)D] = [{c}, {wide}]");
@@ -67,7 +67,7 @@ impl Printed<'_> {
             row("k", "[B, T, G, D]", &[b, t, g, d], self.lang.of(say::columns_of(k))),
             row("v", "[B, T, G, D]", &[b, t, g, d], self.lang.of(say::columns_of(v))),
         ];
-        if layout.qk_norm {
+        if self.walk.attention.qk_norm {
             rows.push(row("q, k", "", &[d], self.lang.of(say::normed())));
         }
         let project = format!("att*w_proj, w_proj [HD, C] = [{joined}, {c}]");
@@ -79,7 +79,7 @@ impl Printed<'_> {
     }
 
     pub(super) fn shapes(&mut self) {
-        if self.walk.layout.is_some() {
+        if !self.walk.attention.is_plain() {
             return self.grouped_shapes();
         }
         let s = self.walk.sizes;

@@ -1,10 +1,10 @@
 //! The instruction, the emulation and plain loops: the same bits.
 
-use super::super::{Execution, Precision, Threads, gemm, gemm_bias};
+use super::super::{Execution, Precision, Threads, gemm, gemm_bias, product, readable};
 use super::number::{GROUP, add_pair, add_tile, round, widen};
 use super::*;
 use crate::base::rng;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, s};
 use ndarray_rand::rand::Rng;
 use std::array::from_fn;
 
@@ -28,6 +28,7 @@ fn number(kind: usize, random: &mut impl Rng) -> f32 {
     }
 }
 const KINDS: usize = 7;
+const KC: usize = <Rounded<Emulated<true>> as blocked::Unit>::KC;
 
 #[test]
 fn rounding_finds_the_nearest() {
@@ -132,7 +133,7 @@ fn a_group_that_is_not_full_makes_minus_zero_to_zero() {
     let view = ArrayViewMut2::from_shape((1, 1), &mut c).unwrap();
     let row = |x| ArrayView2::from_shape((1, 66), x).unwrap();
     let (a, b) = (row(&a), row(&b).reversed_axes());
-    Product { a, b, c: view, alpha: 1.0, beta: 0.0, bias: &[] }.run_on::<Emulated<true>>(1);
+    on::<Emulated<true>>([1.0, 0.0], a, b, view);
     assert_eq!(c[0].to_bits(), 0, "{c:?}");
 }
 
@@ -144,18 +145,33 @@ fn the_same_on_every_unit(a: &[f32], b: &[f32]) {
             let of = |x| ArrayView2::from_shape((1, a.len()), x).unwrap();
             let view = ArrayViewMut2::from_shape((1, 1), &mut c).unwrap();
             let (a, b) = (of(a), of(b).reversed_axes());
-            run(Product { a, b, c: view, alpha: 1.0, beta: 0.0, bias: &[] });
+            run([1.0, 0.0], a, b, view);
             c[0]
         });
         assert!(same(found[0], found[1]), "{order:?}: {a:?} · {b:?} = {found:?}");
     }
 }
 
-/// What makes products in this order: the processor if it can, plain arithmetic in any case.
-fn units(order: Order) -> [fn(Product<'_>); 2] {
-    fn on<U: Unit>(product: Product<'_>) {
-        product.run_on::<U>(1);
+/// A function that computes C ← alpha·A·B + beta·C.
+type Run = fn([f32; 2], ArrayView2<'_, f32>, ArrayView2<'_, f32>, ArrayViewMut2<'_, f32>);
+
+/// C ← alpha·A·B + beta·C by this unit, on one thread.
+fn on<U: Unit>(
+    factors: [f32; 2],
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    mut c: ArrayViewMut2<'_, f32>,
+) {
+    let [a, b] = [a, b].map(|x| readable(x, Precision::Bf16));
+    // SAFETY: pointers and strides are those of views; the callers choose units that are there.
+    unsafe {
+        let product = product(factors, &a.view(), &b.view(), None, &mut c);
+        product.run(Rounded::<U>::NEW, 1);
     }
+}
+
+/// What makes products in this order: the processor if it can, plain arithmetic in any case.
+fn units(order: Order) -> [Run; 2] {
     #[cfg(target_arch = "x86_64")]
     if crate::kernels::simd::level() == crate::kernels::simd::Level::Avx512 && choice::has(order) {
         return match order {
@@ -169,7 +185,7 @@ fn units(order: Order) -> [fn(Product<'_>); 2] {
     }
 }
 
-/// The meaning of the whole: pairs in rising order, one after the other or in groups, cut at [`KC`].
+/// The meaning of the whole: pairs in rising order, one after the other or in groups, cut at `KC`.
 fn naive(
     order: Order,
     [alpha, beta]: [f32; 2],
@@ -241,7 +257,7 @@ fn check(m: usize, n: usize, k: usize, kind: usize) {
             for run in units(order) {
                 for (a, b) in [(a, b), (at.t(), b), (a, bt.t()), (at.t(), bt.t())] {
                     let mut got = c.clone();
-                    run(Product { a, b, c: got.view_mut(), alpha, beta, bias: &[] });
+                    run([alpha, beta], a, b, got.view_mut());
                     equal(&got, &want, order.name());
                 }
             }

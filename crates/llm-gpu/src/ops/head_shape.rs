@@ -6,8 +6,8 @@ use crate::maker::Maker;
 use llm_core::listing::Listed;
 use llm_core::message;
 
-/// B, T, H, G, D, and what a query sees.
-pub(super) struct Heads {
+/// B, T, H, G, D, and how scores come about: see `Scoring` of llm-core's kernels.
+pub(super) struct HeadShape {
     pub b: usize,
     pub t: usize,
     pub h: usize,
@@ -15,10 +15,11 @@ pub(super) struct Heads {
     pub d: usize,
     pub window: usize,
     pub scale: f32,
+    pub soft_cap: Option<f32>,
 }
 
-impl Heads {
-    pub(super) fn new(maker: &Maker<'_>, made: &Listed) -> Result<Heads> {
+impl HeadShape {
+    pub(super) fn new(maker: &Maker<'_>, made: &Listed) -> Result<HeadShape> {
         if made.fact("keep").is_some() {
             return Err(GpuError::no(made.op, message!("with heads switched off")));
         }
@@ -28,6 +29,7 @@ impl Heads {
         }
         let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
         let window = whole(made, "window")?.min(t);
-        Ok(Heads { b, t, h, g, d, window, scale: number(made, "scale")? as f32 })
+        let soft_cap = made.number("soft_cap").map(|c| c as f32);
+        Ok(HeadShape { b, t, h, g, d, window, scale: number(made, "scale")? as f32, soft_cap })
     }
 }

@@ -1,14 +1,30 @@
 //! Files as one text, or as one sequence of token numbers, in order: where a text ends, what of them
 //! stays unseen, and their tokens.
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `text` | a text in memory or on the disk |
+//! | `encode` | the tokens of a text, part by part |
+//! | `repeated` | how much of one text stands in another |
+
+mod text;
+
+mod encode;
+
+mod repeated;
+
+pub use encode::{PART, characters};
+pub use text::Text;
 
 use crate::bpe;
-use crate::encode::{Ends, in_parts};
 use crate::error::FormatError;
-use crate::repeated::repeated;
-use crate::text::Text;
+use encode::{Ends, in_parts};
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Error, Result, TokenDataset, TokenId, message};
+use repeated::repeated;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
@@ -16,7 +32,7 @@ use std::ops::Range;
 use std::slice::from_ref;
 
 /// Bytes that are read at a time.
-const PART: usize = 1 << 20;
+const CHUNK: usize = 1 << 20;
 
 /// Several files, one after the other.
 #[derive(Debug)]
@@ -318,8 +334,8 @@ fn in_file(why: FormatError, files: &[Place]) -> NoTokens {
 /// Of some bytes of a text.
 fn hash(text: &Text, range: Range<usize>) -> Result<blake3::Hash> {
     let mut hash = blake3::Hasher::new();
-    for place in range.clone().step_by(PART) {
-        hash.update(&text.read(place, PART.min(range.end - place))?);
+    for place in range.clone().step_by(CHUNK) {
+        hash.update(&text.read(place, CHUNK.min(range.end - place))?);
     }
     Ok(hash.finalize())
 }
@@ -327,8 +343,8 @@ fn hash(text: &Text, range: Range<usize>) -> Result<blake3::Hash> {
 /// The largest of numbers of 16 bits.
 fn largest(text: &Text) -> Result<TokenId> {
     let mut largest = 0;
-    for place in (0..text.len()).step_by(PART) {
-        let part = text.read(place, PART)?;
+    for place in (0..text.len()).step_by(CHUNK) {
+        let part = text.read(place, CHUNK)?;
         let tokens = part.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair));
         largest = tokens.fold(largest, u16::max);
     }

@@ -1,17 +1,12 @@
-//! What a data file is: text, text in a wrapping that is known here, or none.
+//! The kind of a data file: text, text in a wrapping that is known here, or none.
 //!
 //! A trainer learns whatever bytes it is given, and says a share of right guesses for any. So what
 //! is no text is recognised before.
 
-pub use crate::files::{UTF8_MARK, unmarked};
+use crate::files::{SAMPLE, UTF8_MARK};
 use crate::first_look::Look;
-use crate::json_look::{Holds, JsonLook};
 use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
-use std::path::Path;
-
-/// Bytes from the beginning of a file that say what it is.
-pub const SAMPLE: usize = 64 << 10;
 
 /// From this share of control characters on nothing is text, if they are of several kinds: a table
 /// may have one or two of its own between its cells, and bytes that are all equally frequent have a
@@ -87,107 +82,8 @@ fn controls(sample: &[u8]) -> [f64; 3] {
     [share(counts[0]), share(controls().sum()), controls().filter(|&n| n > 0).count() as f64]
 }
 
-/// What a text is besides text, as far as its beginning tells: all of it is trained on as it is.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dress {
-    /// An object of JSON on each line.
-    JsonLines(Holds),
-    /// An object of JSON over several lines, or a list of such.
-    Json(Holds),
-    /// Cells between commas or the like, below their names.
-    Table,
-    /// HTML.
-    WebPage,
-    /// Mails in a file, with their headers.
-    Mails,
-    /// What WhatsApp exports.
-    WhatsApp,
-    /// The lines end as those of Windows do, in CR LF.
-    Windows,
-    /// The lines end as those of old Macs do, in CR alone.
-    OldMac,
-}
-
-impl Dress {
-    /// Of a text that begins with `sample` and is called `name`.
-    pub fn of(name: &Path, sample: &[u8]) -> Vec<Dress> {
-        let lines: Vec<&[u8]> = sample.split_inclusive(|&b| b == b'\n').take(50).collect();
-        let whole = lines.iter().filter(|line| line.ends_with(b"\n"));
-        let windows =
-            whole.clone().count() > 0 && whole.clone().all(|line| line.ends_with(b"\r\n"));
-        let texts = || whole.clone().map(|line| line.trim_ascii()).filter(|line| !line.is_empty());
-        let is_object = |line: &[u8]| {
-            line.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
-        };
-        let ending = |with: &str| name.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
-        let between = |cell: u8| texts().next().is_some_and(|line| line.contains(&cell));
-        let form = if let Some(look) = JsonLook::of(sample) {
-            let is_lines = texts().count() > 0 && texts().all(is_object);
-            Some(if is_lines { Dress::JsonLines } else { Dress::Json }(look.holds()))
-        } else if ending("csv") && b",;\t".iter().any(|&cell| between(cell))
-            || ending("tsv") && between(b'\t')
-        {
-            Some(Dress::Table)
-        } else if Look::of_bytes(sample) == Some(Look::WebPage) {
-            Some(Dress::WebPage)
-        } else if is_mails(sample) {
-            Some(Dress::Mails)
-        } else if is_whatsapp(sample) {
-            Some(Dress::WhatsApp)
-        } else {
-            None
-        };
-        let old_mac = !sample.contains(&b'\n') && sample.contains(&b'\r');
-        let ends = windows.then_some(Dress::Windows).or(old_mac.then_some(Dress::OldMac));
-        form.into_iter().chain(ends).collect()
-    }
-}
-
-/// Whether a text is one or several mails: headers after a line of the day on which one came.
-fn is_mails(sample: &[u8]) -> bool {
-    let mut lines = sample.split(|&byte| byte == b'\n');
-    let is_header = |line: &[u8]| {
-        let name = line.iter().position(|&byte| byte == b':').map(|colon| &line[..colon]);
-        name.is_some_and(|name| {
-            !name.is_empty() && name.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'-')
-        })
-    };
-    lines.next().is_some_and(|line| line.starts_with(b"From ") && line.contains(&b':'))
-        && lines.next().is_some_and(is_header)
-}
-
-/// Whether a text is what WhatsApp exports: many of the first lines begin with a date, a time and a
-/// name before a colon.
-pub fn is_whatsapp(sample: &[u8]) -> bool {
-    let sample = String::from_utf8_lossy(sample);
-    let lines: Vec<&str> = sample.lines().filter(|line| !line.trim().is_empty()).take(50).collect();
-    let said = lines.iter().filter(|line| is_said(line)).count();
-    said > 1 && said * 4 >= lines.len()
-}
-
-/// `31.12.25, 23:59 - Ada: Hello` or `[31/12/2025, 11:59:01 PM] Ada: Hello`, with any blanks.
-fn is_said(line: &str) -> bool {
-    let line = line.trim_start_matches(['\u{feff}', '\u{200e}', '\u{200f}', '[']);
-    let digits =
-        |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let is_date = |date: &str| {
-        let mut parts = 0;
-        date.split(['.', '/', '-']).all(|part| {
-            parts += 1;
-            (1..=4).contains(&part.len()) && digits(part) == part.len()
-        }) && parts == 3
-    };
-    let Some((date, rest)) = line.split_once([',', ' ']) else { return false };
-    let rest = rest.trim_start();
-    let is_time = (1..=2).contains(&digits(rest)) && rest[digits(rest)..].starts_with([':', '.']);
-    let after = rest.split_once(" - ").or_else(|| rest.split_once("] "));
-    is_date(date)
-        && is_time
-        && after.is_some_and(|(time, said)| time.len() < 20 && said.contains(": "))
-}
-
 /// Why bytes are no token numbers of 16 bits, the low byte first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoNumbers {
     /// A format of another kind.
     Foreign(Look),
@@ -301,53 +197,6 @@ mod tests {
         for bytes in [numbers(65), numbers(2048), vec![0; 9], random, all] {
             assert!(matches!(Kind::of(&bytes), Kind::Binary { .. }));
         }
-    }
-
-    #[test]
-    fn what_a_text_is_besides_is_seen() {
-        for (name, text, dress) in [
-            (
-                "a.txt",
-                "{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"te",
-                vec![Dress::JsonLines(Holds::Texts(".text".into()))],
-            ),
-            ("a.txt", "[ {\n\"text\": 1}]", vec![Dress::Json(Holds::Other)]),
-            ("a.csv", "id,text\r\n1,a\r\n", vec![Dress::Table, Dress::Windows]),
-            ("a.txt", "{\n \"cells\": [\n", vec![Dress::Json(Holds::Other)]),
-            ("a.html", "<!doctype html>\n<p>", vec![Dress::WebPage]),
-            ("mail", "From a@b Thu Jan  1 00:00:00 1970\nDate: now\n\nHi\n", vec![Dress::Mails]),
-            ("a.txt", "From here: on\nit is text\n", vec![]),
-            ("a.txt", "one\rtwo\rthree", vec![Dress::OldMac]),
-            ("a.txt", "50 %\rdone\n", vec![]),
-            ("a.CSV", "id;text\n1;a\n", vec![Dress::Table]),
-            ("a.txt", "id,text\n1,a\n", vec![]),
-            ("a.txt", "one\r\ntwo\n", vec![]),
-            ("a.txt", "[x] {y}\n{\"a\": 1}\n", vec![]),
-            ("a.txt", "", vec![]),
-        ] {
-            assert_eq!(Dress::of(Path::new(name), text.as_bytes()), dress, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn what_whatsapp_exports_is_known() {
-        for line in [
-            "31.12.25, 23:59 - Ada: Hello",
-            "1/2/26, 9:05\u{202f}PM - Ada B.: Hello: you",
-            "\u{200e}[31/12/2025, 23:59:01] Ada: Hello",
-            "2025-12-31 23.59 - Ada: Hello",
-        ] {
-            assert!(is_whatsapp(format!("{line}\nand more\n{line}\n").as_bytes()), "{line}");
-        }
-        for line in [
-            "31.12.25, 23:59 - no one",
-            "2025-12-31 23:59:01 INFO a: b",
-            "1.2, 3:4 - a: b",
-            "Ada: a",
-        ] {
-            assert!(!is_whatsapp(format!("{line}\n{line}\n").as_bytes()), "{line}");
-        }
-        assert!(!is_whatsapp(b"1.2.26, 9:05 - Ada: Hello\n"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A text as tokens, part by part: of one that does not fit into memory, the tokens may.
 
+use super::text::Text;
 use crate::bpe;
 use crate::error::{FormatError, Result};
-use crate::text::Text;
 use llm_core::base::memory;
 use llm_core::tokenizer::{CharTokenizer, END_OF_TEXT, Tokenizer, first_mark, split_at_marks};
 use llm_core::{Error, TokenDataset, TokenId, message};
@@ -56,28 +56,15 @@ pub fn in_parts(
         let why = message!("it has no token that ends a text");
         return Err(Error::tokenizer(tokenizer.name(), why).into());
     }
-    let mut tokens = Tokens::new(tokenizer.vocab_size());
     let last_cut = |part: &[u8]| tokenizer.last_cut(part);
-    let mut parts = Parts::new(text, ends, part_size, &last_cut);
-    while let Some(Part { start, bytes, ended }) = parts.next()? {
-        let made = if ends.marked { marked(tokenizer, &bytes) } else { tokenizer.encode(&bytes) };
-        let mut made = made.map_err(|e| match e {
-            Error::Memory { .. } => FormatError::LongRun(e),
-            other => other.after(start as u64).into(),
-        })?;
-        made.extend(end.filter(|_| ended));
-        if tokens.room() < made.len() {
-            // As many for the rest as for what is read, and some more.
-            let per_byte = (tokens.len() + made.len()) as f64 / parts.place as f64;
-            let rest = ((text.len() - start) as f64 * per_byte * 1.05) as usize;
-            let rest = rest.max(made.len());
-            // A list that grows is copied: for a while there are both.
-            memory::require((tokens.len() + rest) as u64 * tokens.width())?;
-            tokens.reserve(rest);
+    let parts = Parts::new(text, ends, part_size, &last_cut);
+    Ok(match tokenizer.vocab_size() {
+        0..=0x100 => TokenDataset::from_bytes(parts.tokens(tokenizer, |token| token as u8)?),
+        0x101..=0x1_0000 => {
+            TokenDataset::from_narrow_tokens(parts.tokens(tokenizer, |token| token as u16)?)
         }
-        tokens.extend(&made);
-    }
-    Ok(tokens.finish())
+        _ => TokenDataset::from_tokens(parts.tokens(tokenizer, |token| token)?),
+    })
 }
 
 /// The vocabulary of the characters of a text, read in parts; without the marks, where there are
@@ -88,23 +75,14 @@ pub fn in_parts(
 pub fn characters(text: &Text, is_marked: bool) -> Result<CharTokenizer> {
     let ends = Ends { marked: is_marked, ..Ends::default() };
     let mut parts = Parts::new(text, ends, CHAR_PART, &CharTokenizer::last_cut);
-    let mut failed = None;
-    let read = std::iter::from_fn(|| match parts.next() {
-        Ok(part) => part,
-        Err(e) => {
-            failed = Some(e);
-            None
+    let read = std::iter::from_fn(|| parts.next().transpose());
+    let pieces = read.flat_map(|part| match part {
+        Ok(part) if is_marked => {
+            split_at_marks(&part.bytes).map(|piece| Ok(piece.to_vec().into())).collect()
         }
+        part => vec![part.map(|part| part.bytes)],
     });
-    let pieces = read.flat_map(|part| match is_marked {
-        true => split_at_marks(&part.bytes).map(|piece| Ok(piece.to_vec().into())).collect(),
-        false => vec![Ok(part.bytes)],
-    });
-    let made = CharTokenizer::from_parts(pieces);
-    match failed {
-        Some(e) => Err(e),
-        None => Ok(made?),
-    }
+    Ok(CharTokenizer::from_parts(pieces)?)
 }
 
 /// The tokens of a text with marks, whose parts are cut by several threads.
@@ -144,7 +122,37 @@ impl<'t> Parts<'t> {
         Parts { text, ends, part_size, last_cut, place: 0 }
     }
 
-    fn next(&mut self) -> Result<Option<Part<'t>>> {
+    /// The tokens of all parts, each stored as `short` makes it.
+    fn tokens<T>(
+        mut self,
+        tokenizer: &dyn Tokenizer,
+        short: impl Fn(TokenId) -> T,
+    ) -> Result<Vec<T>> {
+        let (end, is_marked) = (tokenizer.end_of_text(), self.ends.marked);
+        let mut tokens: Vec<T> = Vec::new();
+        let long_run = |e| match e {
+            Error::Memory { .. } => FormatError::LongRun(e),
+            other => other.into(),
+        };
+        while let Some(Part { start, bytes, ended }) = self.next().map_err(long_run)? {
+            let made = if is_marked { marked(tokenizer, &bytes) } else { tokenizer.encode(&bytes) };
+            let mut made = made.map_err(|e| long_run(e.after(start as u64)))?;
+            made.extend(end.filter(|_| ended));
+            if tokens.capacity() - tokens.len() < made.len() {
+                // As many for the rest as for what is read, and some more.
+                let per_byte = (tokens.len() + made.len()) as f64 / self.place as f64;
+                let rest = ((self.text.len() - start) as f64 * per_byte * 1.05) as usize;
+                let rest = rest.max(made.len());
+                // A list that grows is copied: for a while there are both.
+                memory::require((tokens.len() + rest) as u64 * size_of::<T>() as u64)?;
+                tokens.reserve_exact(rest);
+            }
+            tokens.extend(made.into_iter().map(&short));
+        }
+        Ok(tokens)
+    }
+
+    fn next(&mut self) -> llm_core::Result<Option<Part<'t>>> {
         let start = self.place;
         if start == self.text.len() {
             return Ok(None);
@@ -158,7 +166,7 @@ impl<'t> Parts<'t> {
             let cut = if is_last { Some(rest) } else { self.cut(start, &bytes)? };
             let Some(cut) = cut else {
                 size = size.saturating_mul(2); // a word that is longer than a part
-                memory::require(2 * size as u64).map_err(FormatError::LongRun)?;
+                memory::require(2 * size as u64)?;
                 continue;
             };
             match &mut bytes {
@@ -175,7 +183,7 @@ impl<'t> Parts<'t> {
     }
 
     /// Where `part`, which begins at `start`, may end: not within a mark.
-    fn cut(&self, start: usize, part: &[u8]) -> Result<Option<usize>> {
+    fn cut(&self, start: usize, part: &[u8]) -> llm_core::Result<Option<usize>> {
         let Some(cut) = (self.last_cut)(part) else { return Ok(None) };
         if !self.ends.marked {
             return Ok(Some(cut));
@@ -184,73 +192,6 @@ impl<'t> Parts<'t> {
         let around = self.text.read(start + from, cut - from + END_OF_TEXT.len() - 1)?;
         let mark = first_mark(&around);
         Ok(Some(mark.map_or(cut, |place| from + place)).filter(|&cut| cut > 0))
-    }
-}
-
-/// Tokens in as few bytes each as the vocabulary allows.
-enum Tokens {
-    Bytes(Vec<u8>),
-    Narrow(Vec<u16>),
-    Wide(Vec<TokenId>),
-}
-
-impl Tokens {
-    fn new(vocab_size: usize) -> Tokens {
-        match vocab_size {
-            0..=0x100 => Tokens::Bytes(Vec::new()),
-            0x101..=0x1_0000 => Tokens::Narrow(Vec::new()),
-            _ => Tokens::Wide(Vec::new()),
-        }
-    }
-
-    fn width(&self) -> u64 {
-        match self {
-            Tokens::Bytes(_) => 1,
-            Tokens::Narrow(_) => 2,
-            Tokens::Wide(_) => 4,
-        }
-    }
-
-    fn len(&self) -> usize {
-        match self {
-            Tokens::Bytes(tokens) => tokens.len(),
-            Tokens::Narrow(tokens) => tokens.len(),
-            Tokens::Wide(tokens) => tokens.len(),
-        }
-    }
-
-    /// How many more take no more memory.
-    fn room(&self) -> usize {
-        let capacity = match self {
-            Tokens::Bytes(tokens) => tokens.capacity(),
-            Tokens::Narrow(tokens) => tokens.capacity(),
-            Tokens::Wide(tokens) => tokens.capacity(),
-        };
-        capacity - self.len()
-    }
-
-    fn reserve(&mut self, more: usize) {
-        match self {
-            Tokens::Bytes(tokens) => tokens.reserve_exact(more),
-            Tokens::Narrow(tokens) => tokens.reserve_exact(more),
-            Tokens::Wide(tokens) => tokens.reserve_exact(more),
-        }
-    }
-
-    fn extend(&mut self, more: &[TokenId]) {
-        match self {
-            Tokens::Bytes(tokens) => tokens.extend(more.iter().map(|&token| token as u8)),
-            Tokens::Narrow(tokens) => tokens.extend(more.iter().map(|&token| token as u16)),
-            Tokens::Wide(tokens) => tokens.extend_from_slice(more),
-        }
-    }
-
-    fn finish(self) -> TokenDataset {
-        match self {
-            Tokens::Bytes(tokens) => TokenDataset::from_bytes(tokens),
-            Tokens::Narrow(tokens) => TokenDataset::from_narrow_tokens(tokens),
-            Tokens::Wide(tokens) => TokenDataset::from_tokens(tokens),
-        }
     }
 }
 

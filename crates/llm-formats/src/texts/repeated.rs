@@ -1,6 +1,6 @@
 //! How much of one text stands in another, word for word.
 
-use crate::text::Text;
+use super::text::Text;
 use llm_core::Result;
 use std::collections::HashSet;
 use std::ops::Range;

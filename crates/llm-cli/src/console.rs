@@ -48,17 +48,17 @@ impl Out {
         self.show(&said(text));
     }
 
-    /// A text for a person that is in that language already. Names in it cannot control the terminal.
+    /// A text for a person that is in that language already; it cannot control the terminal.
     pub fn show(&mut self, text: &str) {
         self.paint(&safe_lines(text));
     }
 
-    /// The same with colours: names in it are safe already.
+    /// A text with colours, whose names are safe already.
     pub(crate) fn paint(&mut self, text: &str) {
         self.write(in_lines(text, room()).as_bytes());
     }
 
-    /// The same, as a line.
+    /// A line for a person, in the language that was chosen.
     pub(crate) fn line(&mut self, line: impl Into<Message>) {
         self.show(&(said(line) + "\n"));
     }
@@ -97,7 +97,7 @@ pub fn tell(result: impl Into<Message>) -> Result<()> {
     show(&said(result))
 }
 
-/// A whole result for a person that is in that language already. Names in it cannot control the terminal.
+/// A whole result for a person that is in that language already; it cannot control the terminal.
 ///
 /// # Errors
 /// As [`Out::finish`].
@@ -160,7 +160,7 @@ pub fn columns() -> usize {
     known_columns(terminal_size::terminal_size_of(io::stdout())).unwrap_or(USUAL_COLUMNS)
 }
 
-/// The same for tables and sentences: where nothing is known they may be as long as they are.
+/// Columns that tables and sentences may take: where nothing is known, any number.
 pub fn room() -> usize {
     known_columns(terminal_size::terminal_size_of(io::stdout())).unwrap_or(usize::MAX)
 }

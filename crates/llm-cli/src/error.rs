@@ -48,7 +48,8 @@ pub(crate) fn sentence(e: &RunError) -> Message {
     }
 }
 
-/// The same library error in a verb that saves no run: what did not happen, and which flag to change.
+/// The error of a library in a verb that saves no run, with what did not happen and which flag to
+/// change.
 pub(crate) fn of_verb(e: RunError, hint: impl Into<Message>) -> RunError {
     match e {
         RunError::Create { path, why } => {

@@ -18,7 +18,7 @@ pub enum Event<'a> {
         program: &'a str,
         /// Version.
         version: &'a str,
-        /// Of weights, batches and samples.
+        /// Seed of weights, batches and samples.
         seed: u64,
         /// Threads at work.
         threads: usize,
@@ -52,20 +52,20 @@ pub enum Event<'a> {
     },
     /// One batch, memorised or not, by `--overfit`.
     Overfit {
-        /// Its tokens.
+        /// Tokens of the batch.
         tokens: u64,
-        /// Its loss at first.
+        /// Loss before the first update, in nats a token.
         first_loss: f32,
-        /// Its loss at last.
+        /// Loss after the last update, in nats a token.
         last_loss: f32,
-        /// The last is below a tenth of the first.
+        /// Whether the last loss is below a tenth of the first.
         learnt: bool,
     },
     /// A training step.
     Step {
         /// Steps done.
         step: u64,
-        /// Of the batch, before the update.
+        /// Loss of the batch before the update, in nats a token.
         loss: f32,
         /// Learning rate.
         lr: f32,
@@ -124,7 +124,7 @@ pub enum Event<'a> {
     Saved {
         /// Steps done.
         step: u64,
-        /// Its file.
+        /// The file.
         path: &'a str,
     },
     /// Conversations out of the exports of apps are safe on disk.
@@ -157,11 +157,10 @@ pub enum Event<'a> {
 /// A token that may come next.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NextToken {
-    /// Its number.
     pub id: TokenId,
-    /// Its text; what is no UTF-8 has replacement characters.
+    /// The text; what is no UTF-8 has replacement characters.
     pub text: String,
-    /// Its probability, after temperature and before any filter.
+    /// The probability, after temperature and before any filter.
     pub p: f64,
 }
 

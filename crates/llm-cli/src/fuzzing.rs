@@ -38,7 +38,7 @@ pub fn check(program: &Program, words: Vec<OsString>) {
     drop(accepted(program, words, nothing));
 }
 
-/// The same with `--config` and a file of these bytes before the words. What is accepted, which is
+/// The words after `--config` and a file of these bytes before the words. What is accepted, which is
 /// the result, is printed and read again; names that are no text could not be.
 ///
 /// # Panics

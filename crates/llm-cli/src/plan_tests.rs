@@ -202,7 +202,7 @@ fn no_flag_is_dropped_beside_load() {
     }
 }
 
-/// Its notes, in words.
+/// The notes of a plan, in words.
 fn said(plan: &Plan) -> Vec<String> {
     plan.notes.iter().map(|note| spelled(&llm_messages::note(note))).collect()
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Which signal came, if any.
 #[derive(Clone, Debug, Default)]
 pub struct Signals {
-    /// Its number; 0: none.
+    /// Number of the signal that came; 0: none.
     which: Arc<AtomicUsize>,
     /// The next one ends the program at once.
     at_once: Arc<AtomicBool>,

@@ -15,11 +15,20 @@ const CHINESE: &str = " zh: ";
 /// The text in the language that was chosen, each paragraph by itself.
 pub(crate) fn chosen(text: &str) -> String {
     let said = |both: &str| match (both.split_once(CHINESE), Lang::chosen()) {
-        (Some((_, zh)), Lang::Zh) => zh.trim().to_string(),
+        (Some((_, zh)), Lang::Zh) => in_one_line(zh.trim()),
         (Some((en, _)), Lang::En) => en.trim().to_string(),
         (None, _) => both.to_string(),
     };
     text.split("\n\n").map(said).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Chinese that stood in several lines: marks of its own have no space beside them.
+fn in_one_line(chinese: &str) -> String {
+    let marks = ["，", "；", "：", "、", "。"];
+    let closed = marks
+        .iter()
+        .fold(chinese.to_string(), |text, mark| text.replace(&format!("{mark} "), mark));
+    closed.replace(" （", "（")
 }
 
 /// A command whose help speaks that language.
@@ -76,7 +85,7 @@ macro_rules! words {
         )+ }
 
         impl $name {
-            /// All of them.
+            /// Every choice, in the order of the help.
             pub const ALL: &[$name] = &[$($name::$choice),+];
 
             /// As typed.

@@ -2,7 +2,7 @@
 
 use llm_core::base::escape::one_line;
 
-/// Who reads what is typed.
+/// The program that reads what is typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shell {
     /// One as POSIX describes it.

@@ -39,11 +39,18 @@ flags! {
         after: Option<usize> = "N" [help_heading = "Sizes"];
         /// What matrices are rounded to when they are multiplied
         /// zh: 矩阵相乘前舍入成什么
-        matmul: Precision = "KIND" [value_parser = one_of(ROUNDED), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        matmul: Precision = "KIND" [
+            value_parser = one_of(ROUNDED), default_value = "f32", hide_default_value = true,
+            hide_possible_values = true,
+        ];
         /// Write text with weights kept as f32, bf16, q8 or q4
         /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
-        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
-        /// Where steps are computed: cpu, gpu or gpu:NAME, as in training; on a GPU with AdamW as well
+        weights: Kept = "KIND" [
+            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
+            hide_possible_values = true,
+        ];
+        /// Where steps are computed: cpu, gpu or gpu:NAME, as in training; on a GPU with AdamW as
+        /// well
         /// zh: 在哪里计算每一步，与训练相同；在 GPU 上也用 AdamW [gpu、gpu:NAME；默认：cpu]
         device: Option<Device> = "cpu|gpu|gpu:NAME";
         /// What the models are, where the program offers a choice.
@@ -91,7 +98,8 @@ words! {
         /// Causal attention alone, two shapes
         /// zh: 只测因果注意力，两种形状
         Attention = "attention",
-        /// Writing text with the models of w1 and w4, one token after the other; with one like w4's where a size is given
+        /// Writing text with the models of w1 and w4, one token after the other; with one like w4's
+        /// where a size is given
         /// zh: 用 w1 和 w4 的模型写文本，逐个词元；给出尺寸时，用一个类似 w4 的模型
         Generate = "generate",
     }

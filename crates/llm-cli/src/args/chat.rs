@@ -16,7 +16,9 @@ flags! {
         system: Option<String> = "TEXT" [allow_hyphen_values = true];
         /// Most tokens of an answer [default: 512]
         /// zh: 一个回答最多多少词元 [默认：512]
-        n: Option<usize> = "N" [short = 'n', long = "gen", visible_aliases = ["max-tokens", "max-new-tokens"]];
+        n: Option<usize> = "N" [
+            short = 'n', long = "gen", visible_aliases = ["max-tokens", "max-new-tokens"],
+        ];
         /// Temperature; 0: always the most likely token [default: 0.7]
         /// zh: 温度；0：总取最可能的词元 [默认：0.7]
         temp: Option<f32> = "X" [visible_alias = "temperature"];
@@ -31,7 +33,10 @@ flags! {
         seed: Option<u64> = "N";
         /// Keep the weights as f32, bf16, q8 or q4
         /// zh: 权重存成 f32、bf16、q8 或 q4
-        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        weights: Kept = "KIND" [
+            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
+            hide_possible_values = true,
+        ];
         /// What is printed.
         ..output: OutputArgs;
     }

@@ -1,6 +1,6 @@
 //! Words that several flags take, or that stand for what libraries know.
 
-use crate::words::{Word, one_of};
+use crate::words::{Word, described, one_of};
 use clap::builder::ValueParser;
 use llm_core::kernels::gemm::Precision;
 use llm_core::kernels::small::SmallKind;
@@ -11,12 +11,12 @@ use llm_run::defaults::Preset;
 /// What matrices are kept as; `None`: f32.
 pub type Kept = Option<SmallKind>;
 
-/// The same as typed.
-pub(super) const KINDS: &[Word<Kept>] = &[
-    ("f32", None, ""),
-    ("bf16", Some(SmallKind::Bf16), ""),
-    ("q8", Some(SmallKind::Q8), ""),
-    ("q4", Some(SmallKind::Q4), ""),
+/// The words for [`Kept`].
+pub(super) const KINDS: &[Word<Kept>] = described![
+    "f32" = None,
+    "bf16" = Some(SmallKind::Bf16),
+    "q8" = Some(SmallKind::Q8),
+    "q4" = Some(SmallKind::Q4),
 ];
 
 /// What matrices are rounded to.
@@ -24,33 +24,55 @@ pub(super) const ROUNDED: &[Word<Precision>] =
     &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, ""), ("f16", Precision::F16, "")];
 
 /// What files hold.
-#[rustfmt::skip]
-pub(super) const FORMS: &[Word<DataForm>] = &[
-    ("text", DataForm::Text, "Text; anything else is refused zh: 文本；不是文本就拒绝"),
-    ("bytes", DataForm::Bytes, "Any bytes, learnt as if they were text zh: 任意字节，当作文本来学"),
-    ("chats", DataForm::Chats, "Conversations in JSON, lines or a list: messages, prompt and completion, text and others zh: JSON 写的对话，一行行或一个列表：messages、prompt 和 completion、text 等"),
-    ("u16", DataForm::U16, "Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin zh: 16 位的词元编号，小端序，与 nanoGPT 的 train.bin 相同"),
+pub(super) const FORMS: &[Word<DataForm>] = described![
+    /// Text; anything else is refused
+    /// zh: 文本；不是文本就拒绝
+    "text" = DataForm::Text,
+    /// Any bytes, learned as if they were text
+    /// zh: 任意字节，当作文本来学
+    "bytes" = DataForm::Bytes,
+    /// Conversations in JSON, lines or a list: messages, prompt and completion, text and others
+    /// zh: JSON 写的对话，一行行或一个列表：messages、prompt 和 completion、text 等
+    "chats" = DataForm::Chats,
+    /// Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin
+    /// zh: 16 位的词元编号，小端序，与 nanoGPT 的 train.bin 相同
+    "u16" = DataForm::U16,
 ];
 
 /// Where texts end in files.
-#[rustfmt::skip]
-pub(super) const ENDS: &[Word<EndOfText>] = &[
-    ("none", EndOfText::None, "Nowhere: all files are one text zh: 不结束：所有文件是一段文本"),
-    ("files", EndOfText::Files, "After each file, when there are several zh: 有几个文件时，每个之后"),
-    ("marked", EndOfText::Marked, "There, and where <|endoftext|> is written zh: 那里，以及写着 <|endoftext|> 的地方"),
+pub(super) const ENDS: &[Word<EndOfText>] = described![
+    /// Nowhere: all files are one text
+    /// zh: 不结束：所有文件是一段文本
+    "none" = EndOfText::None,
+    /// After each file, when there are several
+    /// zh: 有几个文件时，每个之后
+    "files" = EndOfText::Files,
+    /// There, and where <|endoftext|> is written
+    /// zh: 那里，以及写着 <|endoftext|> 的地方
+    "marked" = EndOfText::Marked,
 ];
 
 /// Sets of options; those that every program has come first.
-#[rustfmt::skip]
-const ARCHES: &[Word<Arch>] = &[
-    ("baseline", Arch::Baseline, "Plain norms, an output head of its own with a bias zh: 普通的归一化，独立的、带偏置的输出头"),
-    ("gpt2", Arch::Gpt2, "GPT-2's options zh: GPT-2 的选项"),
-    ("llama", Arch::Llama, "Llama's: gains alone, a gated MLP, rotary positions, no biases zh: Llama 的：归一化只有增益，MLP 带门，旋转位置，没有偏置"),
-    ("qwen3", Arch::Qwen3, "Qwen3's: Llama's with normed queries and keys, and heads twice as wide zh: Qwen3 的：在 Llama 的基础上归一化查询和键，头加宽一倍"),
+const ARCHES: &[Word<Arch>] = described![
+    /// Plain norms, an output head of its own with a bias
+    /// zh: 普通的归一化，独立的、带偏置的输出头
+    "baseline" = Arch::Baseline,
+    /// GPT-2's options
+    /// zh: GPT-2 的选项
+    "gpt2" = Arch::Gpt2,
+    /// Llama's: gains alone, a gated MLP, rotary positions, no biases
+    /// zh: Llama 的：归一化只有增益，MLP 带门，旋转位置，没有偏置
+    "llama" = Arch::Llama,
+    /// Qwen3's: Llama's with normed queries and keys, and heads twice as wide
+    /// zh: Qwen3 的：在 Llama 的基础上归一化查询和键，头加宽一倍
+    "qwen3" = Arch::Qwen3,
 ];
 /// Sets of values to start from.
-pub(super) const PRESETS: &[Word<Preset>] =
-    &[("original", Preset::Original, "The C++ original's zh: C++ 原版的")];
+pub(super) const PRESETS: &[Word<Preset>] = described![
+    /// The C++ original's
+    /// zh: C++ 原版的
+    "original" = Preset::Original,
+];
 
 /// Reads the name of a set of options: of every one, or of one that every program has.
 pub(super) fn arches(all: bool) -> ValueParser {

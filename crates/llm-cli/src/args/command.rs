@@ -30,7 +30,10 @@ pub fn command(program: &Program) -> Command {
     let command = command.name(name).bin_name(name).about(program.about).args_override_self(true);
     let command = with_switches(with_options(command.version(version()), program));
     // Stands in the list and in completions, first; what it says is said without it.
-    let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb zh: 训练模型，或接着训练；不写命令也是这样");
+    let train = Command::new(TRAIN).about(
+        "Train a model, or go on with a run: so does no verb \
+         zh: 训练模型，或接着训练；不写命令也是这样",
+    );
     let train = train.args(command.get_arguments().cloned()).display_order(0);
     let mut place = 0;
     let command = command.mut_subcommands(|verb| {
@@ -85,10 +88,11 @@ fn with_options(command: Command, program: &Program) -> Command {
 /// What the names of sets stand for where there are more than GPT-2's.
 const SETS: &str = "A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 \
     --init gpt2; `llama` for the first three of these with --norm rms --mlp swiglu --mlp-bias 0 \
-    --positions rotary --attention-bias 0; `qwen3` for `llama` with --qk-norm --rope-theta 1000000 and heads twice \
-    as wide [default: llama for --data, else baseline] zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2；`llama` \
-    取其中前三个，再加 --norm rms --mlp swiglu --mlp-bias 0 --positions rotary --attention-bias 0；`qwen3` 是 \
-    `llama` 加 --qk-norm --rope-theta 1000000，头加宽一倍 [默认：学 --data 时 llama，否则 baseline]";
+    --positions rotary --attention-bias 0; `qwen3` for `llama` with --qk-norm \
+    --rope-theta 1000000 and heads twice as wide [default: llama for --data, else baseline] \
+    zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2；`llama` 取其中前三个，\
+    再加 --norm rms --mlp swiglu --mlp-bias 0 --positions rotary --attention-bias 0；`qwen3` 是 `llama` \
+    加 --qk-norm --rope-theta 1000000，头加宽一倍 [默认：学 --data 时 llama，否则 baseline]";
 
 /// `--arch` with those sets that the program has the options for.
 fn arch(arg: Arg, program: &Program) -> Arg {

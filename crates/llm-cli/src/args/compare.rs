@@ -11,9 +11,9 @@ pub(super) fn variants_arg() -> Arg {
     let arg = Arg::new("variants").long("variants").value_name("NAME,NAME,...");
     // Next to `--vary`: it is no setting of a run, whose files hold what has a heading.
     arg.help_heading(None).value_delimiter(',').help(
-        "Compare kinds of models: mha, gqa:2, mqa, rope, rope:500000, nope, window:64, qk-norm, rms, \
-         swiglu, relu2, gpt2, llama, qwen3; several parts of one are joined by +, rope+window:64 \
-         zh: 比较几种模型：mha、gqa:2、mqa、rope、rope:500000、nope、window:64、qk-norm、rms、swiglu、\
+        "Compare kinds of models: mha, gqa:2, mqa, rope, rope:500000, nope, window:64, qk-norm, \
+         rms, swiglu, relu2, gpt2, llama, qwen3; several parts of one are joined by +, \
+         rope+window:64 zh: 比较几种模型：mha、gqa:2、mqa、rope、rope:500000、nope、window:64、qk-norm、rms、swiglu、\
          relu2、gpt2、llama、qwen3；一种模型的几个部件用 + 相连：rope+window:64",
     )
 }
@@ -21,21 +21,31 @@ pub(super) fn variants_arg() -> Arg {
 flags! {
     /// `compare`.
     #[command(
-        mut_arg("data", |arg| arg.help("Text to learn: files and folders; `-` is standard input [default: built-in stories] zh: 要学的文本：文件和目录；`-` 是标准输入 [默认：内置故事]")),
-        mut_arg("end_of_text", |arg| arg.help("Where a text ends: none, files or marked, as in training zh: 文本在哪里结束：none、files 或 marked，与训练相同")),
+        mut_arg("data", |arg| arg.help(
+            "Text to learn: files and folders; `-` is standard input [default: built-in stories] \
+             zh: 要学的文本：文件和目录；`-` 是标准输入 [默认：内置故事]"
+        )),
+        mut_arg("end_of_text", |arg| arg.help(
+            "Where a text ends: none, files or marked, as in training \
+             zh: 文本在哪里结束：none、files 或 marked，与训练相同"
+        )),
     )]
     pub struct CompareArgs {
-        /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those of
-        /// 1,2,4,8 that do; with --vary one number, as in training]
+        /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those
+        /// of 1,2,4,8 that do; with --vary one number, as in training]
         /// zh: 注意力头的个数，每个都必须整除宽度：1,2,4 [默认：1,2,4,8 里能整除的；加 --vary 时与训练相同，一个头数]
-        heads: Vec<usize> = "H,H,..." [visible_aliases = ["n-heads", "n-head"], value_delimiter = ','];
-        /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every combination
+        heads: Vec<usize> = "H,H,..." [
+            visible_aliases = ["n-heads", "n-head"], value_delimiter = ',',
+        ];
+        /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every
+        /// combination
         /// zh: 比较这项设置不同的训练，lr=1e-3,3e-3；可以写几次：训练所有组合
         vary: Vec<String> = "FLAG=V,V,...";
         /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
         /// zh: 每种训练几次，种子为 --seed、--seed + 1…… [默认：3]
         seeds: Option<u64> = "N";
-        /// Measure the validation loss of each after every N steps; 0: only at the end [default: 250]
+        /// Measure the validation loss of each after every N steps; 0: only at the end [default:
+        /// 250]
         /// zh: 每次训练每 N 步测一次验证损失；0：只在结束时 [默认：250]
         eval_every: Option<u64> = "N" [visible_alias = "eval-interval"];
         /// Where the results go [default: runs/compare-NNN, the next free number]
@@ -47,9 +57,9 @@ flags! {
         ..model: ModelArgs;
         /// How the models learn.
         ..recipe: RecipeArgs;
-        /// Has no meaning here, which is said.
+        /// Refused, with the reason.
         load: Option<PathBuf> = "FILE" [visible_alias = "resume", hide = true];
-        /// Likewise.
+        /// Refused, with the reason.
         save: Option<PathBuf> = "FILE" [hide = true];
         /// One JSON object a line
         /// zh: 每行一个 JSON 对象

@@ -1,4 +1,4 @@
-//! Who works on a run: a device, several processes.
+//! What works on a run: a device, several processes.
 
 use super::duration::duration;
 use crate::crew::CrewKind;
@@ -7,11 +7,11 @@ use llm_run::device::Device;
 use std::time::Duration;
 
 flags! {
-    /// Who works on a run.
+    /// What works on a run.
     #[derive(Clone, Default)]
     pub struct CrewArgs in "Device and processes" {
-        /// Where steps are computed: on this processor, or on a GPU, the fastest or the first whose name
-        /// has NAME in it [default: cpu]
+        /// Where steps are computed: on this processor, or on a GPU, the fastest or the first whose
+        /// name has NAME in it [default: cpu]
         /// zh: 在哪里计算每一步：本机的处理器，或 GPU：最快的，或名字里含 NAME 的第一块 [gpu、gpu:NAME；默认：cpu]
         device: Option<Device> = "cpu|gpu|gpu:NAME";
         /// Who works on each step: all processes that mpirun or srun started, by the machine's MPI
@@ -21,8 +21,8 @@ flags! {
         /// End all processes when one does not answer for so long [default: 300s]
         /// zh: 有一个进程这么久没有回应时，结束所有进程 [默认：300s]
         crew_timeout: Option<Duration> = "TIME" rare [value_parser = duration];
-        /// Each process keeps the optimizer's state of its share of the weights only; the same bytes
-        /// are saved
+        /// Each process keeps the optimizer's state of its share of the weights only; the same
+        /// bytes are saved
         /// zh: 每个进程只存自己那份权重的优化器状态；保存的字节不变
         shard_optimizer: Option<bool> = "0|1" rare;
     }

@@ -26,17 +26,20 @@ pub enum InspectVerb {
     /// What each head does, measured over many windows
     /// zh: 每个头做什么，在许多窗口上测量
     ///
-    /// The places: prev, the token before; first, the first token; itself; word, the letters of its own
-    /// word; same, earlier mentions of the same word (or token, where tokens are words); after, what
-    /// followed the same token before; copy, tokens equal to the one that comes next; sep, spaces,
-    /// punctuation and line ends; answer, in the built-in stories, earlier mentions of the word that
-    /// has to be given.
-    /// zh: 各类位置：前一个（prev）；第一个（first）；自己（itself）；本词（word），自己所在词的字母；同词（same），同一个词先前出现的地方，词元就是词时看词元；其后（after），同一词元先前出现之后的词元；复制（copy），与下一个词元相同的词元；分隔（sep），空格、标点和换行；答案（answer），在内置故事里，将要说出的词先前出现的地方。
+    /// The places: prev, the token before; first, the first token; itself; word, the letters of its
+    /// own word; same, earlier mentions of the same word (or token, where tokens are words); after,
+    /// what followed the same token before; copy, tokens equal to the one that comes next; sep,
+    /// spaces, punctuation and line ends; answer, in the built-in stories, earlier mentions of the
+    /// word that has to be given.
+    /// zh: 各类位置：前一个（prev）；第一个（first）；自己（itself）；本词（word），自己所在词的字母；同词（same），同一个词先前出现的地方，词元就是词时看词元；
+    /// 其后（after），同一词元先前出现之后的词元；复制（copy），与下一个词元相同的词元；分隔（sep），空格、标点和换行；答案（answer），在内置故事里，
+    /// 将要说出的词先前出现的地方。
     ///
     /// A score is the mean weight that a head puts on such places; below the table stands what even
     /// attention to everything would put there. A role is named only when the score is at
     /// least twice that, and at least a tenth of the way from there to 1; the farthest one wins.
-    /// zh: 分数是一个头放在这类位置上的平均权重；表的最下面是对一切都平均分配注意力时会放在那里的权重。分数至少是它的两倍，并且至少走完从它到 1 的十分之一，才说出这个头的作用；走得最远的那一种算数。
+    /// zh: 分数是一个头放在这类位置上的平均权重；表的最下面是对一切都平均分配注意力时会放在那里的权重。分数至少是它的两倍，并且至少走完从它到 1 的十分之一，才说出这个头的作用；
+    /// 走得最远的那一种算数。
     Heads(MeasuredArgs),
     /// What the model loses without each head, and a checkpoint without some
     /// zh: 去掉每个头各损失多少；也可存下去掉几个头的检查点
@@ -60,7 +63,12 @@ flags! {
     pub struct InspectModelArgs {
         /// Checkpoint, or the folder of a run [default: a new model of the sizes below]
         /// zh: 检查点，或训练目录 [默认：按下面尺寸的新模型]
-        load: Option<PathBuf> = "FILE" [conflicts_with_all = ["vocab", "dmodel", "layers", "heads", "arch", "norm-affine", "tied-head", "head-bias", "init"]];
+        load: Option<PathBuf> = "FILE" [
+            conflicts_with_all = [
+                "vocab", "dmodel", "layers", "heads", "arch", "norm-affine", "tied-head",
+                "head-bias", "init",
+            ],
+        ];
         /// Number of different tokens [default: 256]
         /// zh: 不同词元的个数 [默认：256]
         vocab: Option<usize> = "V" [visible_alias = "vocab-size"];
@@ -82,7 +90,10 @@ flags! {
 
 flags! {
     /// `inspect attention`.
-    #[command(mut_arg("prompt", |arg| arg.help("Text to read [default: the beginning of an unseen story, or \"The cat sat on the mat\"] zh: 要读的文本 [默认：没见过的故事的开头，或“The cat sat on the mat”]")))]
+    #[command(mut_arg("prompt", |arg| arg.help(
+        "Text to read [default: the beginning of an unseen story, or \"The cat sat on the mat\"] \
+         zh: 要读的文本 [默认：没见过的故事的开头，或“The cat sat on the mat”]"
+    )))]
     pub struct InspectAttentionArgs {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
@@ -104,8 +115,8 @@ flags! {
         /// Write a page with all maps
         /// zh: 写一张包含所有注意力图的网页
         html: Option<PathBuf> = "FILE";
-        /// Write arrays for NumPy: tokens (T) and attention (L × H × T × T), of all tokens unless --last
-        /// says fewer
+        /// Write arrays for NumPy: tokens (T) and attention (L × H × T × T), of all tokens unless
+        /// --last says fewer
         /// zh: 写 NumPy 数组：tokens（T）和 attention（L × H × T × T）；不用 --last 减少时包括所有词元
         npz: Option<PathBuf> = "FILE";
         /// One JSON object
@@ -118,7 +129,11 @@ flags! {
 
 flags! {
     /// `inspect prune`.
-    #[command(mut_arg("tokens", |arg| arg.help("Measure on at most N tokens, but one window at least, spread evenly over the text [default: 65536] zh: 最多在 N 个词元上测量，但至少一个窗口，均匀分布在文本里 [默认：65536]")))]
+    #[command(mut_arg("tokens", |arg| arg.help(
+        "Measure on at most N tokens, but one window at least, spread evenly over the text \
+         [default: 65536] \
+         zh: 最多在 N 个词元上测量，但至少一个窗口，均匀分布在文本里 [默认：65536]"
+    )))]
     pub struct InspectPruneArgs {
         /// Windows scored together [default: the run's batch]
         /// zh: 一起计算的窗口数 [默认：训练时的批大小]
@@ -128,8 +143,11 @@ flags! {
         drop: Option<usize> = "N";
         /// Switch off these heads: layer.head, from 0 (0.1,1.3)
         /// zh: 关掉这些头：层.头，从 0 数起（0.1,1.3）
-        drop_heads: Vec<HeadName> = "L.H" [value_parser = head_name, value_delimiter = ',', conflicts_with = "drop"];
-        /// Save the model without the dropped heads in this checkpoint (an existing one is replaced)
+        drop_heads: Vec<HeadName> = "L.H" [
+            value_parser = head_name, value_delimiter = ',', conflicts_with = "drop",
+        ];
+        /// Save the model without the dropped heads in this checkpoint (an existing one is
+        /// replaced)
         /// zh: 把去掉这些头的模型存到这个检查点（已有的会被替换）
         save: Option<PathBuf> = "FILE";
         /// What is measured.
@@ -146,7 +164,8 @@ flags! {
         /// Text to measure on; `-` is standard input [default: the run's own unseen text]
         /// zh: 用来测量的文本；`-` 是标准输入 [默认：这次训练留着没学的文本]
         data: Vec<PathBuf> = "FILE" [num_args = 1..];
-        /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]
+        /// Measure on at most N tokens, but one window at least, spread evenly over the text
+        /// [default: 16384]
         /// zh: 最多在 N 个词元上测量，但至少一个窗口，均匀分布在文本里 [默认：16384]
         tokens: Option<u64> = "N" [value_parser = clap::value_parser!(u64).range(1..)];
         /// Write a page with what was measured

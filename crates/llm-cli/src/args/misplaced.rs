@@ -11,8 +11,8 @@ use llm_formats::first_look::Look;
 use llm_messages::shell::HERE;
 use std::ffi::OsString;
 
-/// What to type in the place of `words`, of which clap does not expect one: a verb behind its flags, a
-/// file without its flag, a program of nanoGPT's.
+/// What to type in the place of `words`, of which clap does not expect one: a verb behind its
+/// flags, a file without its flag, a program of nanoGPT's.
 pub(crate) fn in_its_place(
     command: &Command,
     words: &[OsString],

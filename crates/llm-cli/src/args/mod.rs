@@ -142,7 +142,10 @@ flags! {
         /// Keep the weights as f32, bf16, q8 or q4, with 32, 16, 8 or 4 bits each: fewer are faster
         /// where the model is larger than the processor's caches
         /// zh: 权重存成 f32、bf16、q8 或 q4，每个 32、16、8 或 4 位：模型比处理器的缓存大时，位数越少越快
-        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        weights: Kept = "KIND" [
+            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
+            hide_possible_values = true,
+        ];
         /// One JSON object for each text, with token numbers and log-probabilities
         /// zh: 每段文本一个 JSON 对象，带词元编号和对数概率
         json: bool;
@@ -159,8 +162,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
-        /// Text to score, all of it: files and folders; `-` is standard input [default: the run's own
-        /// unseen text]
+        /// Text to score, all of it: files and folders; `-` is standard input [default: the run's
+        /// own unseen text]
         /// zh: 要评的文本，全部都评：文件和目录；`-` 是标准输入 [默认：这次训练留着没学的文本]
         data: Vec<PathBuf> = "FILE" [num_args = 1..];
         /// What --data holds, where it is not seen or is no text [default: as in training]
@@ -171,14 +174,18 @@ flags! {
         batch: Option<usize> = "N" [visible_alias = "batch-size"];
         /// Score the model with weights rounded to bf16, q8 or q4, beside f32
         /// zh: 把权重舍入成 bf16、q8 或 q4 之后打分，与 f32 并列
-        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        weights: Kept = "KIND" [
+            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
+            hide_possible_values = true,
+        ];
         /// Write a row for every scored token into this file as CSV, with --json an object a line:
-        /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone or
-        /// `-`: to standard output, the table to standard error
-        /// zh: 为每个评过的词元在这个文件里写一行 CSV，加 --json 时每行一个对象：位置、窗口（从哪里开始）、词元、文本、损失、概率、名次、首选；不写文件名或写 `-` 时写到标准输出，表格写到标准错误
+        /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone
+        /// or `-`: to standard output, the table to standard error
+        /// zh: 为每个评过的词元在这个文件里写一行 CSV，加 --json 时每行一个对象：位置、窗口（从哪里开始）、词元、文本、损失、概率、名次、首选；不写文件名或写 `-`
+        /// 时写到标准输出，表格写到标准错误
         per_token: Option<PathBuf> = "FILE" [num_args = 0..=1, default_missing_value = "-"];
-        /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows and losses (N),
-        /// logits (N × V)
+        /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows and
+        /// losses (N), logits (N × V)
         /// zh: 为 N 个评过的词元写 NumPy 数组：tokens、inputs、positions、windows、losses（N），logits（N × V）
         npz: Option<PathBuf> = "FILE";
         /// One JSON object; with --per-token one for each token

@@ -9,12 +9,12 @@ use llm_core::base::Message;
 use llm_core::message;
 use llm_run::models::Models;
 
-/// When an answer is given.
+/// The values that are answered.
 #[derive(Clone, Copy, Debug)]
 enum When {
     /// The value is one of these.
     Is(&'static [&'static str]),
-    /// It is not one of these.
+    /// The value is none of these.
     IsNot(&'static [&'static str]),
 }
 
@@ -26,41 +26,68 @@ const YES: &[&str] = &["", "true", "True", "TRUE", "1", "yes", "Yes", "YES"];
 enum Answer {
     /// Nothing needs to be done, for this reason.
     Note(&'static str),
-    /// It is not so here: what to do.
+    /// Refused: what to do instead.
     Instead(&'static str),
-    /// It is for these flags to say, and for those of them that not every program has.
+    /// Refused: the flags that say it here, and those of them that not every program has.
     Ours(&'static [&'static str], &'static [&'static str]),
 }
 
 use Answer::{Instead, Note, Ours};
 use When::{Is, IsNot};
 
-/// A flag, and what is said about some of its values; about others nothing, as it is so here anyway.
+/// A flag, and what is said about some of its values; about others nothing, as it is so here
+/// anyway.
 type Row = (&'static str, When, Answer);
 
 const GPT2: Answer =
     Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes");
-#[rustfmt::skip]
-const COMPILE: Row = ("compile", Is(YES), Note("nothing needs it: the fastest kernels for this processor are chosen anyway"));
+const COMPILE: Row = (
+    "compile",
+    Is(YES),
+    Note("nothing needs it: the fastest kernels for this processor are chosen anyway"),
+);
 
-/// Those of `train.py`, and those of `sample.py`: of several rows the first that holds.
-#[rustfmt::skip]
+/// Rows of `train.py`, and of `sample.py`: of several for a flag the first that holds.
 const ROWS: [&[Row]; 2] = [
     &[
-        ("always-save-checkpoint", IsNot(YES), Note("ckpt/last is always saved, and the best state beside it, as ckpt/best")),
-        ("backend", IsNot(&[]), Note("mpirun and srun start several processes; --crew says which of them train")),
+        (
+            "always-save-checkpoint",
+            IsNot(YES),
+            Note("ckpt/last is always saved, and the best state beside it, as ckpt/best"),
+        ),
+        (
+            "backend",
+            IsNot(&[]),
+            Note("mpirun and srun start several processes; --crew says which of them train"),
+        ),
         ("bias", Is(YES), Note("linear maps have one; --arch gpt2 gives the norms one too")),
         ("bias", IsNot(YES), Ours(&["head-bias"], &["mlp-bias", "attention-bias"])),
         COMPILE,
         ("decay-lr", IsNot(YES), Instead("use --schedule constant")),
-        ("dtype", Is(&["bfloat16"]), Instead("use --matmul bf16, with which products take bf16; all else is float32")),
-        ("dtype", Is(&["float16"]), Instead("use --matmul f16, with which products take f16; all else is float32")),
+        (
+            "dtype",
+            Is(&["bfloat16"]),
+            Instead("use --matmul bf16, with which products take bf16; all else is float32"),
+        ),
+        (
+            "dtype",
+            Is(&["float16"]),
+            Instead("use --matmul f16, with which products take f16; all else is float32"),
+        ),
         ("dtype", IsNot(&["float32"]), Instead("numbers are float32 here; leave it out")),
-        ("eval-iters", IsNot(&[]), Note("every measurement takes the same windows, at most 65,536 tokens of them")),
+        (
+            "eval-iters",
+            IsNot(&[]),
+            Note("every measurement takes the same windows, at most 65,536 tokens of them"),
+        ),
         ("eval-only", Is(YES), Instead("use eval --load RUN --data FILE")),
         ("init-from", Is(&["resume"]), Instead("use --load RUN, the run's folder")),
         ("init-from", IsNot(&["scratch"]), GPT2),
-        ("wandb-log", Is(YES), Instead("leave it out; the run's folder has metrics.csv and report.html")),
+        (
+            "wandb-log",
+            Is(YES),
+            Instead("leave it out; the run's folder has metrics.csv and report.html"),
+        ),
         ("wandb-project", IsNot(&[]), Note("nothing is sent anywhere")),
         ("wandb-run-name", IsNot(&[]), Note("nothing is sent anywhere; --out names a run")),
     ],

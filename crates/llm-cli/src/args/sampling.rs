@@ -14,7 +14,9 @@ flags! {
         ..prompt: PromptArgs;
         /// Number of tokens to write [default: 256]
         /// zh: 写多少个词元 [默认：256]
-        n: Option<usize> = "N" [short = 'n', long = "gen", visible_aliases = ["max-tokens", "max-new-tokens"]];
+        n: Option<usize> = "N" [
+            short = 'n', long = "gen", visible_aliases = ["max-tokens", "max-new-tokens"],
+        ];
         /// Number of texts to write [default: 1]
         /// zh: 写几段文本 [默认：1]
         num_samples: Option<u64> = "N" rare;
@@ -42,8 +44,9 @@ flags! {
         /// Only the last N tokens count as occurred; 0: the whole text [default: 0]
         /// zh: 只有最近 N 个词元算出现过；0：全文 [默认：0]
         repeat_last_n: Option<usize> = "N" rare;
-        /// When the context is full, let its oldest N tokens go at once: more is faster, and forgets
-        /// more; without this, a model with a window goes on and reads nothing anew [default: 1]
+        /// When the context is full, let its oldest N tokens go at once: more is faster, and
+        /// forgets more; without this, a model with a window goes on and reads nothing anew
+        /// [default: 1]
         /// zh: 上下文满了时，一次丢掉最旧的 N 个词元：越多越快，也忘得越多；不给这个选项时，带窗口的模型接着写，什么也不重读 [默认：1]
         slide: Option<usize> = "N" rare;
         /// Only printable ASCII, tabs and line breaks may come

@@ -14,10 +14,14 @@ flags! {
     /// How text becomes tokens.
     #[derive(Clone, Default)]
     pub struct TokenizerArgs {
-        /// How text becomes tokens: byte, char, bpe (learnt from the text), or a tokenizer.json; with
+        /// How text becomes tokens: byte, char, bpe (learned from the text), or a tokenizer.json;
+        /// with
         /// --load: the run's own [default: byte]
         /// zh: 文本怎样变成词元：byte、char、bpe（从文本学）或一个 tokenizer.json；加 --load 时用那次训练自己的 [默认：byte]
-        kind: Option<TokenizerKind> = "KIND|FILE" [long = "tokenizer", value_parser = kind(), value_hint = ValueHint::FilePath, help_heading = "Data"];
+        kind: Option<TokenizerKind> = "KIND|FILE" [
+            long = "tokenizer", value_parser = kind(), value_hint = ValueHint::FilePath,
+            help_heading = "Data",
+        ];
         /// Number of tokens that --tokenizer bpe learns, fewer from little text [default: 1024]
         /// zh: --tokenizer bpe 学多少个词元，文本少时会更少 [默认：1024]
         vocab_size: Option<usize> = "V" rare [help_heading = "Data"];
@@ -61,10 +65,15 @@ flags! {
     pub struct SourceArgs in "Tokenizer" {
         /// That of a checkpoint, or of the folder of a run
         /// zh: 检查点或训练目录里的分词器
-        load: Option<PathBuf> = "FILE" [conflicts_with_all = ["tokenizer", "bpe_vocab", "bpe_merges"]];
+        load: Option<PathBuf> = "FILE" [
+            conflicts_with_all = ["tokenizer", "bpe_vocab", "bpe_merges"],
+        ];
         /// A tokenizer.json, or `byte`
         /// zh: 一个 tokenizer.json，或 `byte`
-        kind: Option<TokenizerKind> = "FILE" [id = "tokenizer", long = "tokenizer", value_parser = kind(), value_hint = ValueHint::FilePath];
+        kind: Option<TokenizerKind> = "FILE" [
+            id = "tokenizer", long = "tokenizer", value_parser = kind(),
+            value_hint = ValueHint::FilePath,
+        ];
         /// A BPE vocabulary: GPT-2's vocab.json, or one token a line
         /// zh: BPE 词表：GPT-2 的 vocab.json，或每行一个词元
         bpe_vocab: Option<PathBuf> = "FILE";
@@ -117,9 +126,10 @@ flags! {
         /// Text to learn from, repeatable; `-` is standard input [default: built-in stories]
         /// zh: 用来学的文本，可以写几次；`-` 是标准输入 [默认：内置故事]
         data: Vec<PathBuf> = "FILE" [num_args = 1..];
-        /// Where a text ends, for which there is a token then: none, files (after each of several) or
-        /// marked (also where <|endoftext|> is written) [default: files]
-        /// zh: 文本在哪里结束，这时有一个词元表示它：none（不结束）、files（有几个文件时，每个之后）或 marked（还有写着 <|endoftext|> 的地方） [默认：files]
+        /// Where a text ends, for which there is a token then: none, files (after each of several)
+        /// or marked (also where <|endoftext|> is written) [default: files]
+        /// zh: 文本在哪里结束，这时有一个词元表示它：none（不结束）、files（有几个文件时，每个之后）或 marked（还有写着 <|endoftext|> 的地方） [默认：
+        /// files]
         end_of_text: Option<EndOfText> = "WHERE" [value_parser = one_of(ENDS)];
         /// Number of tokens, 256 or more; fewer from little text [default: 1024]
         /// zh: 词元数，至少 256；文本少时会更少 [默认：1024]

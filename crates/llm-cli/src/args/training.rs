@@ -58,7 +58,9 @@ flags! {
         save_opt: Option<bool> = "0|1" rare [help_heading = "Checkpoints"];
         /// Save after every N steps too; 0: only at the end [default: 250]
         /// zh: 每 N 步也保存一次；0：只在结束时 [默认：250]
-        save_every: Option<u64> = "N" rare [visible_alias = "save-interval", help_heading = "Checkpoints"];
+        save_every: Option<u64> = "N" rare [
+            visible_alias = "save-interval", help_heading = "Checkpoints",
+        ];
         /// Keep the last N periodic checkpoints too, as DIR/ckpt/step-... [default: 0]
         /// zh: 还保留最近 N 个定期检查点，即 DIR/ckpt/step-... [默认：0]
         keep: Option<usize> = "N" rare [help_heading = "Checkpoints", conflicts_with = "save"];
@@ -71,9 +73,11 @@ flags! {
         /// Write a sample after every N steps too
         /// zh: 每 N 步也写一段样本
         sample_every: Option<u64> = "N" rare [help_heading = "Output"];
-        /// Learn one batch by heart, as a check of the settings; nothing is saved
+        /// Memorise one batch, as a check of the settings; nothing is saved
         /// zh: 把一批数据背下来，用来检验设置；什么都不保存
-        overfit: Option<bool> = "0|1" rare [help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"]];
+        overfit: Option<bool> = "0|1" rare [
+            help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"],
+        ];
         /// Say what would be done, what memory and time it takes here, and do nothing
         /// zh: 说明会做什么、在这里要多少内存和时间，但什么都不做
         dry_run: Option<bool> = "0|1" [help_heading = "Output"];
@@ -101,7 +105,7 @@ flags! {
         arch: Option<Arch> = "NAME" rare [value_parser = arches(false)];
         /// Choices.
         ..options: Typed<OPTIONS>;
-        /// Those that not every program offers.
+        /// Options that not every program offers.
         ..further: Further;
     }
 }
@@ -115,27 +119,29 @@ flags! {
         /// Steps as passes over the training data; with --load: that many more
         /// zh: 把步数说成训练数据的遍数；加 --load 时是再走这么多遍
         epochs: Option<f64> = "X" rare [conflicts_with = "steps"];
-        /// Choose sizes, tokenizer, dropout and steps, as far as they are not typed, for a run on --data
-        /// that takes about this long here (90s, 10m, 1h30m); what is chosen is said
+        /// Choose sizes, tokenizer, dropout and steps, as far as they are not typed, for a run on
+        /// --data that takes about this long here (90s, 10m, 1h30m); what is chosen is said
         /// zh: 为 --data 选一次在这里大约走这么久的训练（90s、10m、1h30m）：没写出的尺寸、分词器、丢弃概率和步数由它选，并说出选了什么
-        time: Option<Duration> = "TIME" [value_parser = duration, conflicts_with_all = ["steps", "epochs"]];
-        /// How.
+        time: Option<Duration> = "TIME" [
+            value_parser = duration, conflicts_with_all = ["steps", "epochs"],
+        ];
+        /// The recipe.
         ..learning: Typed<LEARNING>;
         /// A number of the optimizer's own, such as momentum=0.9; repeatable [default: its own]
         /// zh: 优化器自己的一个数，例如 momentum=0.9；可以写几次 [默认：它自己的]
         optimizer_set: Vec<String> = "NAME=X" rare;
-        /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
-        /// the rest to --load
+        /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and
+        /// leave the rest to --load
         /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
         max_time: Option<Duration> = "TIME" [value_parser = duration];
         /// Stop when N measurements in a row bring no better validation loss; 0: never
         /// zh: 连续 N 次测量验证损失都没有变好，就停；0 表示不这样停
         patience: Option<u64> = "N" rare;
-        /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
-        /// (6 is usual); 0: none
+        /// Leave out updates whose loss or gradient norm stands out by more than Z standard
+        /// deviations (6 is usual); 0: none
         /// zh: 损失或梯度范数超出 Z 个标准差的更新跳过不做（常用 6）；0 表示都不跳过
         skip_spikes: Option<f32> = "Z" rare;
-        /// What is drawn.
+        /// The seed.
         ..seed: Typed<SEED>;
         /// A set of values to start from: `original` has those of the C++ trainer
         /// zh: 一组起始值：`original` 是 C++ 训练程序的那一组
@@ -144,7 +150,7 @@ flags! {
 }
 
 impl TrainArgs {
-    /// The same with the files that `--dataset` stands for.
+    /// The flags with the files that `--dataset` stands for.
     pub fn with_dataset(mut self) -> TrainArgs {
         if let Some(name) = self.dataset.take() {
             let folder = Path::new("data").join(name);
@@ -157,17 +163,28 @@ impl TrainArgs {
     }
 
     /// What the run is asked for.
-    #[rustfmt::skip]
+    #[rustfmt::skip] // several fields a line
     pub fn options(&self) -> Options {
-        let TrainArgs { files, allow_data_change, model, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, sampling, probes, .. } = self.clone();
+        let TrainArgs {
+            files, allow_data_change, model, recipe, load, save, out, no_save, save_opt,
+            save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, sampling, probes, ..
+        } = self.clone();
         let DataArgs { data, data_as, end_of_text, val, tokenizer, .. } = files;
-        let RecipeArgs { optimizer_set, epochs, time, max_time, patience, skip_spikes, preset, .. } = recipe;
+        let RecipeArgs {
+            optimizer_set, epochs, time, max_time, patience, skip_spikes, preset, ..
+        } = recipe;
         Options {
             given: self.given(), optimizer_set, arch: model.arch, preset, epochs, time, max_time,
-            data, val, held: BTreeMap::new(), data_as, end_of_text, tokenizer: tokenizer.options(), allow_data_change,
-            load, save, out, no_save, dry_run: dry_run == Some(true), overfit: overfit == Some(true),
-            habits: Habits { eval_every, save_every, log_every, sample_every, keep, save_opt, patience, skip_spikes, remembered: Vec::new() },
-            device: crew.device.unwrap_or_default(), members: members(crew.crew), shard_optimizer: crew.shard_optimizer,
+            data, data_as, end_of_text, val, held: BTreeMap::new(), allow_data_change,
+            tokenizer: tokenizer.options(),
+            load, save, out, no_save,
+            dry_run: dry_run == Some(true), overfit: overfit == Some(true),
+            habits: Habits {
+                eval_every, save_every, log_every, sample_every, keep, save_opt, patience,
+                skip_spikes, remembered: Vec::new(),
+            },
+            device: crew.device.unwrap_or_default(), members: members(crew.crew),
+            shard_optimizer: crew.shard_optimizer,
             writes: sampling.prompt.flag().is_some(), reads: probes.any(),
         }
     }

@@ -77,7 +77,8 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// Which of their models it is. An attention of its own and a head bias that is not 0 have no place in any.
+/// The family of models on Hugging Face that this one belongs to. An attention of one's own and a
+/// head bias that is not 0 have no place in any.
 ///
 /// # Errors
 /// [`RunError::Data`] with what to do.
@@ -95,7 +96,7 @@ fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
     })
 }
 
-/// The same for a head bias, which no other program takes, with the flag that leaves it out.
+/// Why a model with a head bias was not written, and the flag that leaves the bias out.
 fn without_bias(error: FormatError, checkpoint: &Path) -> RunError {
     let path = checkpoint.display();
     RunError::Data(message!(

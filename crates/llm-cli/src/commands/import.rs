@@ -35,7 +35,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     }
 }
 
-/// The same of a model.
+/// Reads a model and saves it as a checkpoint.
 fn model(program: &Program, args: &ImportArgs, source: &Path) -> Result<()> {
     check_heads(&program.models, args.heads.map(|n| n as u64))?;
     let target = Target::file(&args.save, None)

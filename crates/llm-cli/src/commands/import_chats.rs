@@ -84,7 +84,7 @@ fn read(args: &ImportArgs) -> Result<Exports> {
     })
 }
 
-/// Who speaks, and what to type.
+/// Refused: the names of those who speak, and what to type.
 fn nobody(program: &Program, args: &ImportArgs, found: &Exports) -> RunError {
     const MOST: usize = 20;
     let names = found.names();

@@ -66,7 +66,7 @@ pub(crate) fn dispatch(program: &Program, cli: &Cli, verb: &str) -> Result<()> {
     }
 }
 
-/// No verb: train, or say how.
+/// Trains, or prints the settings of a training.
 fn trained(program: &Program, args: &TrainArgs) -> Result<()> {
     let options = &llm_run::plan::with_habits(&args.options());
     let several = args.crew.crew != Some(CrewKind::None);

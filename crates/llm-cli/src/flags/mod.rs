@@ -6,9 +6,10 @@
 //! | `table.rs` | how settings are typed, and where they stand in the help |
 //! | `typed.rs` | flags as arguments of a command |
 //!
-//! What a setting is for, and where it starts, is [`llm_run::settings`]'. From its name and type follow
-//! a flag, the key in a file of settings, the new run and the one that goes on, the file that a run
-//! keeps, the name in errors; a row here gives the flag other names, or words that help explains.
+//! What a setting is for, and where it starts, is [`llm_run::settings`]'. From its name and type
+//! follow a flag, the key in a file of settings, the new run and the one that goes on, the file
+//! that a run keeps, the name in errors; a row here gives the flag other names, or words that help
+//! explains.
 
 mod row;
 mod table;

@@ -172,8 +172,8 @@ pub const LENGTH: usize = 4;
 pub const LEARNING: usize = 5;
 /// The seed.
 pub const SEED: usize = 6;
-/// What goes beyond the baseline's model, its attention last. A program has those that its description
-/// names, and no other.
+/// What goes beyond the baseline's model, its attention last. A program has those that its
+/// description names, and no other.
 pub const FURTHER: usize = 7;
 
 fn group_of(setting: &Setting) -> usize {

@@ -7,8 +7,8 @@ use llm_run::arch::Arch;
 use llm_run::models::Models;
 use llm_run::settings::Given;
 
-/// What clap asks of a type with arguments that are no fields: which they are, and how what was typed is
-/// added to it.
+/// What clap asks of a type with arguments that are no fields: which they are, and how what was
+/// typed is added to it.
 macro_rules! arguments {
     ([$($generic:tt)*] $type:ty, $args:expr, $read:expr) => {
         impl<$($generic)*> clap::Args for $type {

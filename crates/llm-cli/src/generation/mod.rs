@@ -34,7 +34,7 @@ const MOST_SAMPLES: u64 = 1_000_000;
 pub struct Request {
     /// What it begins with.
     prompt: Vec<TokenId>,
-    /// Of the model that writes.
+    /// The tokenizer of the model that writes.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Number of tokens.
     pub n: usize,

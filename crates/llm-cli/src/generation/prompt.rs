@@ -16,7 +16,7 @@ use std::path::Path;
 const MOST_BYTES: u64 = 16 << 20;
 
 impl PromptArgs {
-    /// Its tokens; none when nothing was given, or an empty text.
+    /// The tokens of the prompt; none when nothing was given, or an empty text.
     ///
     /// # Errors
     /// [`RunError::Usage`] for a token that the model has not, [`RunError::Input`] for a file that

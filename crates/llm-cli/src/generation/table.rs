@@ -22,7 +22,7 @@ impl Request {
         Ok([head].into_iter().chain(rows).collect())
     }
 
-    /// The same for a program.
+    /// The most likely next tokens, for a program.
     pub(super) fn next_tokens(&self, generator: &mut Generator<'_>) -> Result<Vec<NextToken>> {
         let likeliest = self.sampling.likeliest(generator.logits()?, self.table)?;
         let text = |id| String::from_utf8_lossy(self.tokenizer.bytes_of(id)).into_owned();

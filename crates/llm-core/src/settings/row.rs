@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 pub struct Row<T> {
     /// The name in files, for ever, such as `model.dropout`.
     pub key: &'static str,
-    /// Its name in the errors of `check`, such as `dropout`.
+    /// The name in the errors of `check`, such as `dropout`.
     pub field: &'static str,
     /// The names that the value can be; none where it is no choice among names.
     pub choices: fn(&T) -> Vec<&'static str>,

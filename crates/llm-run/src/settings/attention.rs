@@ -13,9 +13,9 @@ use llm_core::{AttentionSpec, Config, Error, Result, message};
 pub struct AttentionRow {
     /// The setting. Its key is no key of core's: an attention keeps its settings by itself.
     pub setting: Setting,
-    /// Its value; none where it is left to the others.
+    /// The value; none where it is left to other settings.
     pub get: fn(&AttentionSpec) -> Option<Value>,
-    /// Sets it to a value that was given.
+    /// Takes a value that was given.
     pub put: fn(&mut AttentionSpec, &Value),
 }
 

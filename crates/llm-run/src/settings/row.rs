@@ -21,7 +21,7 @@ pub struct Setting {
     pub initial: Initial,
     /// Whether it has any effect in such a run.
     pub applies: fn(&Recipe) -> bool,
-    /// What it does where a run goes on.
+    /// What a given value does where a run goes on.
     pub on_load: OnLoad,
     /// What a report calls it; absent when the report's own words hold it, or leave it out.
     pub report: Option<fn() -> Message>,
@@ -41,11 +41,12 @@ pub enum Initial {
 /// What a setting does where a run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnLoad {
-    /// It takes the place of the run's value, and that is said.
+    /// Takes the place of the run's value, which is said.
     Replaces,
-    /// The weights were made with it: it may be repeated, and is refused when it differs.
+    /// Cannot change, as the weights were made with it: it may be repeated, and is refused when it
+    /// differs.
     Fixed,
-    /// It means something else there.
+    /// Means something else there.
     MeansOther,
 }
 

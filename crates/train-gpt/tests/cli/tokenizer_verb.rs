@@ -10,7 +10,7 @@ fn learnt() -> Sandbox {
     sandbox.write("text.txt", text.as_bytes());
     let words = ["tokenizer", "train", "--data", "text.txt", "--vocab-size", "270", "--save"];
     let outcome = sandbox.ok(&[&words[..], &["tok.json"]].concat());
-    outcome.says(&["bpe     270 tokens learnt from", "saved   tok.json", "--tokenizer tok.json"]);
+    outcome.says(&["bpe     270 tokens learned from", "saved   tok.json", "--tokenizer tok.json"]);
     assert!(outcome.stdout.is_empty());
     sandbox
 }
@@ -130,7 +130,7 @@ fn a_tokenizer_that_cannot_be_saved_is_refused_in_its_own_words() {
     let sandbox = sandbox();
     for (save, why) in [("nowhere/t.json", "no such file"), ("text.txt", "is not a tokenizer")] {
         let words = ["tokenizer", "train", "--data", "text.txt", "--save", save];
-        let needles = [save, why, "nothing was learnt, choose another --save"];
+        let needles = [save, why, "nothing was learned, choose another --save"];
         assert!(!sandbox.refuses(&words, 73, &needles).stderr.contains("--out"));
     }
 }

@@ -4,7 +4,7 @@ use crate::args::BenchArgs;
 use crate::program::Program;
 use serde::Serialize;
 
-/// Who measures, and how.
+/// The program that measures, and how.
 #[derive(Clone, Copy)]
 pub(super) struct Bench<'a> {
     pub program: &'a Program,
@@ -43,7 +43,7 @@ impl Bench<'_> {
 /// One measurement, one JSON line.
 #[derive(Debug, Serialize)]
 pub struct Measurement {
-    /// Who was measured.
+    /// Name and version of the program that was measured.
     pub peer: String,
     /// What was done.
     pub workload: String,
@@ -58,7 +58,7 @@ pub struct Measurement {
     pub threads: usize,
     /// Useful floating-point operations a second, in units of 10⁹.
     pub gflops: f64,
-    /// The same as a share of the measured peak, which is the processor's.
+    /// `gflops` as a share of the processor's measured peak.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_of_peak: Option<f64>,
     /// Bytes of weights and cache read a second, as a share of what memory gives.

@@ -53,7 +53,7 @@ pub fn workload(name: BenchName) -> Option<Workload> {
 }
 
 impl Workload {
-    /// The same with other sizes, where they are given.
+    /// The workload with the sizes that were given.
     pub fn with(self, args: &BenchArgs) -> Workload {
         Workload {
             layers: args.layers.unwrap_or(self.layers),

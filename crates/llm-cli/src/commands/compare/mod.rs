@@ -64,7 +64,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         let n_heads = whole(&args.heads.0, "heads").map_or(1, |n| n as usize);
         let steps = recipe.total_steps;
         if steps == 0 {
-            return Err(RunError::Usage("--steps 0: nothing would be learnt".into()));
+            return Err(RunError::Usage("--steps 0: nothing would be learned".into()));
         }
         let tokens_per_step = recipe.tokens_per_step();
         variants.push(Variant { settings, n_heads, head_dim, parameters, steps, tokens_per_step });

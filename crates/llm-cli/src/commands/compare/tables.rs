@@ -93,11 +93,11 @@ fn costs_table(comparison: &Comparison, room: usize) -> String {
     columns.extend(first.at_lengths.iter().map(|_| Column::right(2, 10)));
     let mut text = table(&columns, &rows, room);
     text.push_str(&said(
-        "(loss in windows of 1, 2 and 4 times the length that was learnt, over the same tokens)\n",
+        "(loss in windows of 1, 2 and 4 times the length that was learned, over the same tokens)\n",
     ));
     if costs().any(|(_, of)| of.refused) {
         text.push_str(&said(
-            "(refused: a table of positions ends at the length that was learnt)\n",
+            "(refused: a table of positions ends at the length that was learned)\n",
         ));
     }
     text + "\n"

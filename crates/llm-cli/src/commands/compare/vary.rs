@@ -163,7 +163,7 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     })
 }
 
-/// The same with this flag typed too.
+/// The training with this flag typed too.
 fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
     if args.given().contains_key(&*flag.replace('-', "_")) {
         return Err(RunError::Usage(message!("--{} is given, and varied by --vary", flag)));
@@ -172,7 +172,7 @@ fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<T
     typed(program, args, &words).map_err(|e| RunError::Usage(message!("--vary: {}", sentence(&e))))
 }
 
-/// The same with these words typed too.
+/// The training with these words typed too.
 fn typed(program: &Program, mut args: TrainArgs, words: &[String]) -> Result<TrainArgs> {
     let words = std::iter::once(program.models.name.to_string()).chain(words.iter().cloned());
     let mut command = command(program);

@@ -26,10 +26,10 @@ struct TokenRow {
     first: TokenId,
 }
 
-/// The same as it is written.
+/// A row as it is written.
 #[derive(Serialize)]
 struct WrittenRow {
-    /// Of the token in the text, from 0.
+    /// Place of the token in the text, from 0.
     position: usize,
     /// Position of the first token that the model saw before it.
     window: usize,
@@ -44,7 +44,7 @@ struct WrittenRow {
     first_text: String,
 }
 
-/// All of them.
+/// The rows of all scored tokens.
 #[derive(Debug)]
 pub(super) struct TokenRows(Vec<TokenRow>);
 

@@ -34,7 +34,7 @@ pub(super) fn measured_on(
     let name = match &input {
         Input::Stories { .. } => message!("unseen built-in stories"),
         Input::Files(files) if input.source() == recipe.data => {
-            message!("{}, learnt by this run", files.name)
+            message!("{}, learned by this run", files.name)
         }
         Input::Files(files) => files.name.clone(),
     };

@@ -98,7 +98,7 @@ fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
     }
 }
 
-/// How many heads one head is held against: the model's own, else as many as eight.
+/// Number of heads that one head is compared with: the model's own, else up to eight.
 fn compared(config: &Config, n_heads: usize) -> usize {
     if n_heads > 1 { n_heads } else { largest_divisor(config.d_model, 8) }
 }

@@ -26,7 +26,7 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
         .ok_or_else(|| RunError::Internal("flags without a choice".into()))?;
     one_stdin(&args.data)?;
     check_about_files(&args.data, None, args.end_of_text)?;
-    let hint = "nothing was learnt, choose another --save";
+    let hint = "nothing was learned, choose another --save";
     check_target(&args.save).map_err(|e| of_verb(e, hint))?;
     let input = match args.data.is_empty() {
         true => Input::stories(),

@@ -70,7 +70,7 @@ impl Printed<'_> {
             .for_each(|line| self.line(line));
     }
 
-    /// Of `n` rows the first and the last few, and those of `wanted`.
+    /// The first and the last few of `n` rows, and those of `wanted`.
     fn rows(
         &self,
         n: usize,

@@ -33,7 +33,7 @@ pub(super) enum Line {
     More(usize),
 }
 
-/// Of `n` lines the first and the last few, and those of `wanted`; every one with `all`.
+/// The first and the last few of `n` lines, and those of `wanted`; every line with `all`.
 pub(super) fn lines(n: usize, all: bool, wanted: &[usize]) -> Vec<Line> {
     let ends = |at: &usize| *at < ENDS || *at + ENDS >= n;
     // What would replace one line takes a line itself.

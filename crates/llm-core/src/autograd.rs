@@ -4,7 +4,7 @@
 //! "newest first" is a valid order for the walk back: no search, no recursion. The gradients are
 //! returned, not stored in the tensors: there is nothing to zero before the next step.
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, scoped};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise;
 use crate::profile::{self, Phase};
@@ -32,15 +32,7 @@ pub(crate) fn recording() -> bool {
 
 /// Runs `f` without recording: its results are constants, and nothing is kept for backward.
 pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
-    /// Puts the old state back, also when `f` panics.
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            RECORDING.set(self.0);
-        }
-    }
-    let _restore = Restore(RECORDING.replace(false));
-    f()
+    scoped(&RECORDING, false, f)
 }
 
 /// How a tensor was made: its number, what it was made from, and the op's backward function.

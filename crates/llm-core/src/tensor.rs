@@ -76,7 +76,7 @@ impl Role {
 pub struct Op<'a> {
     name: &'static str,
     inputs: [Option<&'a Tensor>; 3],
-    /// Behind those.
+    /// Inputs behind those.
     more: &'a [&'a Tensor],
     facts: &'a dyn Fn() -> Facts,
 }
@@ -88,19 +88,19 @@ impl<'a> Op<'a> {
         Op { name, inputs, more: &[], facts: &Vec::new }
     }
 
-    /// The same with one input more, if it is there.
+    /// This op with one input more, if it is there.
     pub fn and(self, input: Option<&'a Tensor>) -> Op<'a> {
         let [a, b, c] = self.inputs;
         let inputs = if b.is_none() { [a, input, c] } else { [a, b, input] };
         Op { inputs, ..self }
     }
 
-    /// The same with any number of inputs more.
+    /// This op with any number of inputs more.
     pub fn and_all(self, more: &'a [&'a Tensor]) -> Op<'a> {
         Op { more, ..self }
     }
 
-    /// The same with what else decides its result; asked only when somebody lists.
+    /// This op with what else decides its result; asked only when somebody lists.
     pub fn says(self, facts: &'a dyn Fn() -> Facts) -> Op<'a> {
         Op { facts, ..self }
     }
@@ -159,7 +159,7 @@ impl Tensor {
         Ok(Tensor { grad_fn: Some(GradFn::leaf()), ..Tensor::from_vec(shape, data)? })
     }
 
-    /// The same from a row-major buffer of as many numbers as `shape` says.
+    /// A leaf that gradients are wanted for, from a row-major buffer of as many numbers as `shape` says.
     pub(crate) fn parameter_of(shape: &[usize], data: Buffer) -> Tensor {
         let shape = shape.to_vec();
         Tensor { shape, data: Arc::new(data), grad_fn: Some(GradFn::leaf()), role: Role::default() }
@@ -171,7 +171,7 @@ impl Tensor {
         Tensor { grad_fn: Some(leaf), role, ..self }
     }
 
-    /// What it is in its model.
+    /// What the parameter is in its model.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -270,7 +270,7 @@ impl Tensor {
         own
     }
 
-    /// The same value without its history: a constant.
+    /// The value without its history: a constant.
     pub fn detach(&self) -> Tensor {
         Tensor {
             shape: self.shape.clone(),

@@ -5,7 +5,7 @@
 macro_rules! choices {
     ($Type:ident, $($Choice:ident = $name:literal),+) => {
         impl $Type {
-            /// All of them, each at the place of its number.
+            /// All choices, each at the place of its number.
             pub const ALL: [$Type; [$($name),+].len()] = [$($Type::$Choice),+];
 
             /// The names of all, for messages.

@@ -4,6 +4,7 @@
 //! results have the same bits for any number of threads. Work below about 20 µs stays on one
 //! thread: waking a second one would cost more.
 
+use crate::base::scoped;
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,15 +123,7 @@ thread_local! {
 
 /// Runs `f` on this thread, and nothing that is cut here on others: they have work of their own.
 pub fn alone<T>(f: impl FnOnce() -> T) -> T {
-    /// Puts the old state back, also when `f` panics.
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            ALONE.set(self.0);
-        }
-    }
-    let _restore = Restore(ALONE.replace(true));
-    f()
+    scoped(&ALONE, true, f)
 }
 
 /// `None`: not worth cutting.

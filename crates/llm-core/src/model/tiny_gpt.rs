@@ -95,7 +95,7 @@ impl DerefMut for TinyGPT {
     }
 }
 
-/// Its settings; the parameters' numbers would fill pages.
+/// The settings; the parameters' numbers would fill pages.
 impl fmt::Debug for TinyGPT {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("TinyGPT");
@@ -113,7 +113,7 @@ impl TinyGPT {
         TinyGPT::with_attention(config, Arc::new(SingleHead), seed)
     }
 
-    /// The same model with any other attention. Equal seeds give equal weights for every attention.
+    /// The model with any other attention. Equal seeds give equal weights for every attention.
     ///
     /// # Errors
     /// [`Error::Config`] when a size is outside its limits or the attention does not fit.
@@ -196,7 +196,7 @@ impl TinyGPT {
         &self.attention
     }
 
-    /// The same parameters, shared and not copied, behind another attention: for example with some
+    /// The model's parameters, shared and not copied, behind another attention: for example with some
     /// heads switched off.
     ///
     /// # Errors

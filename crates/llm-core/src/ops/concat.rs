@@ -72,7 +72,7 @@ pub fn concat(inputs: &[&Tensor], axis: isize) -> Result<Tensor> {
     }))
 }
 
-/// None of an empty array, whatever their width.
+/// Rows of `width`; an empty array has none, whatever their width.
 fn rows(x: &[f32], width: usize) -> std::slice::ChunksExact<'_, f32> {
     x.chunks_exact(width.max(1))
 }

@@ -22,7 +22,7 @@ pub use precision::{Precision, precision, within};
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 
-/// Who may work on a product.
+/// The threads that may work on a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// The calling thread alone: inside a task that is itself one of many.
@@ -34,7 +34,7 @@ pub enum Threads {
 /// How a product is computed. From [`Threads`] alone: in f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// Who works on it.
+    /// The threads that work on it.
     pub threads: Threads,
     /// What the numbers of A and B are rounded to.
     pub precision: Precision,
@@ -176,7 +176,7 @@ fn own(
     }
 }
 
-/// Where its numbers lie.
+/// Where the numbers of a product lie.
 fn product(
     [alpha, beta]: [f32; 2],
     a: &ArrayView2<'_, f32>,
@@ -202,7 +202,7 @@ fn product(
     }
 }
 
-/// The same by the tile of machines without fused multiply-add, for the tests.
+/// A product by the tile of machines without fused multiply-add, for the tests.
 #[cfg(test)]
 #[allow(unsafe_code)]
 fn by_four(

@@ -37,10 +37,10 @@ pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
 
 /// How a tensor was made: its number, what it was made from, and the op's backward function.
 pub(crate) struct GradFn {
-    id: TensorId,
+    pub(crate) id: TensorId,
     /// Name of the op; `leaf` for a parameter.
-    op: &'static str,
-    leaf: bool,
+    pub(crate) op: &'static str,
+    pub(crate) leaf: bool,
     parents: Vec<Arc<GradFn>>,
     /// Taken by the walk; gone afterwards.
     backward: Mutex<Option<Backward>>,
@@ -65,18 +65,6 @@ impl GradFn {
     pub(crate) fn of_op(op: &'static str, parents: &[&Parent], backward: Backward) -> Arc<GradFn> {
         let parents = parents.iter().filter_map(|p| p.grad_fn.clone()).collect();
         GradFn::new(op, parents, Some(backward))
-    }
-
-    pub(crate) fn id(&self) -> TensorId {
-        self.id
-    }
-
-    pub(crate) fn is_leaf(&self) -> bool {
-        self.leaf
-    }
-
-    pub(crate) fn op(&self) -> &'static str {
-        self.op
     }
 
     fn take_backward(&self) -> Option<Backward> {
@@ -244,17 +232,6 @@ impl Gradients {
         });
     }
 
-    /// The walk: from the loss (dL/dL = `weight`) newest first. An op's own gradient is taken out
-    /// when its turn comes; those of leaves stay, added to what is there, and are the result.
-    pub(crate) fn add_from(
-        mut self: Gradients,
-        root: &Arc<GradFn>,
-        weight: f32,
-    ) -> Result<Gradients> {
-        self.walk(root, weight, |_, _| {})?;
-        Ok(self)
-    }
-
     /// The walk, from which each leaf's gradient is given away as soon as no op adds to it any more.
     pub(crate) fn give_from(
         root: &Arc<GradFn>,
@@ -272,8 +249,10 @@ impl Gradients {
         })
     }
 
-    /// Calls `done` after each op.
-    fn walk(
+    /// The walk: from the loss (dL/dL = `weight`) newest first. An op's own gradient is taken out
+    /// when its turn comes; those of leaves stay, added to what is there, and are the result. Calls
+    /// `done` after each op.
+    pub(crate) fn walk(
         &mut self,
         root: &Arc<GradFn>,
         weight: f32,

@@ -167,7 +167,7 @@ impl Tensor {
 
     /// This value as a leaf that gradients are wanted for: itself if it is one.
     pub(crate) fn into_parameter(self, role: Role) -> Tensor {
-        let leaf = self.grad_fn.filter(|made| made.is_leaf()).unwrap_or_else(GradFn::leaf);
+        let leaf = self.grad_fn.filter(|made| made.leaf).unwrap_or_else(GradFn::leaf);
         Tensor { grad_fn: Some(leaf), role, ..self }
     }
 
@@ -227,7 +227,7 @@ impl Tensor {
         if let Some(made) = &grad_fn
             && listing::is_on()
         {
-            listing::add(op.listed(made.id(), shape));
+            listing::add(op.listed(made.id, shape));
         }
         Tensor { shape: shape.to_vec(), data, grad_fn, role: Role::default() }
     }
@@ -315,9 +315,9 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::backward`].
-    pub fn backward_into(&self, grads: Gradients, weight: f32) -> Result<Gradients> {
+    pub fn backward_into(&self, mut grads: Gradients, weight: f32) -> Result<Gradients> {
         let _span = enter("backward");
-        grads.add_from(self.root()?, weight)
+        grads.walk(self.root()?, weight, |_, _| {}).map(|()| grads)
     }
 
     /// [`Tensor::backward_into`] of nothing, which gives each parameter's gradient away as soon as
@@ -347,7 +347,7 @@ impl Tensor {
     /// The number that it has in a [`listing`]; none for a constant.
     #[doc(hidden)]
     pub fn id(&self) -> Option<TensorId> {
-        self.grad_fn.as_ref().map(|f| f.id())
+        self.grad_fn.as_ref().map(|f| f.id)
     }
 
     /// What a listing keeps of an op's input.
@@ -369,7 +369,7 @@ impl Tensor {
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tensor { shape, data, grad_fn, .. } = self;
-        let op = grad_fn.as_ref().map(|f| f.op());
+        let op = grad_fn.as_ref().map(|f| f.op);
         let mut fields = f.debug_struct("Tensor");
         fields.field("shape", shape).field("data", data).field("op", &op).finish()
     }

@@ -2,6 +2,8 @@
 
 /// `ALL`, the choices in their order, and `name` of a type whose choices are texts in settings,
 /// files and variables.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! choices {
     ($Type:ident, $($Choice:ident = $name:literal),+) => {
         impl $Type {

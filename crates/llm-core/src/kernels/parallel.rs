@@ -26,21 +26,6 @@ pub fn with_one(out: &mut [f32], x: &[f32], grain: usize, f: impl Fn(&mut [f32],
     chunks(out, grain, |start, out| f(out, &x[start..start + out.len()]));
 }
 
-/// Calls `f(piece of out, piece of a, piece of b)` for pieces at the same place, as [`chunks`] cuts
-/// them.
-pub fn with_two(
-    out: &mut [f32],
-    a: &[f32],
-    b: &[f32],
-    grain: usize,
-    f: impl Fn(&mut [f32], &[f32], &[f32]) + Sync,
-) {
-    chunks(out, grain, |start, out| {
-        let place = start..start + out.len();
-        f(out, &a[place.clone()], &b[place]);
-    });
-}
-
 /// Calls `f(first_row, rows)` for groups of whole rows of `width` elements, in parallel if there
 /// are at least two groups of `grain` elements.
 pub fn rows(out: &mut [f32], width: usize, grain: usize, f: impl Fn(usize, &mut [f32]) + Sync) {

@@ -203,10 +203,9 @@ impl TinyGPT {
     /// [`Error::Config`] when the attention does not fit the model.
     pub fn attending_with(&self, attention: Arc<dyn Attention>) -> Result<TinyGPT> {
         check_attention(attention.as_ref(), &self.config)?;
-        if attention.parameters(&self.config) != self.attention.parameters(&self.config) {
-            let reason = message!("it has other parameters than the model's attention");
-            return Err(Error::config("attention", reason));
-        }
+        let [given, own] = [&attention, &self.attention].map(|a| a.parameters(&self.config));
+        let reason = message!("it has other parameters than the model's attention");
+        Error::unless(given == own, "attention", reason)?;
         Ok(TinyGPT { attention, ..self.clone() })
     }
 

@@ -44,7 +44,7 @@ impl Attention for Average {
         ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
     }
 
-    /// The same for one new position, from the cached values: what text is written with.
+    /// [`Attention::forward`] for one new position, from the cached values, as text is written.
     fn decode(&self, step: Decode<'_>) -> Result<()> {
         step.with_keys_and_values(1, |Position { values, y, .. }| {
             for (c, y) in y.iter_mut().enumerate() {

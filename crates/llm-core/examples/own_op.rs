@@ -15,7 +15,7 @@ fn relu_squared(x: &Tensor) -> Result<Tensor> {
     with_factor(x, 2.0)
 }
 
-/// The same with a gradient that can be made wrong; 2 is right.
+/// [`relu_squared`] with a gradient that can be made wrong; 2 is right.
 fn with_factor(x: &Tensor, factor: f32) -> Result<Tensor> {
     let y: Vec<f32> = x.data().iter().map(|x| x.max(0.0).powi(2)).collect();
     // What the backward pass needs: where the gradient goes, and the input's value.

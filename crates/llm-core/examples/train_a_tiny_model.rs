@@ -20,9 +20,9 @@ const SHAPE: BatchShape = BatchShape { batch_size: 6, seq_len: 64 };
 pub fn main() -> Result<()> {
     // Small stories in simple English, the same on every machine; a token is a byte. A batch takes
     // its rows from the beginnings of stories.
-    let learnt = StoryCorpus::new(1, 0..2000);
+    let learned = StoryCorpus::new(1, 0..2000);
     let unseen = StoryCorpus::new(1, 2000..2050);
-    println!("a story    {}", learnt.stories[0].text.trim_end());
+    println!("a story    {}", learned.stories[0].text.trim_end());
 
     // 256 bytes, 64 positions, 64 channels, one block, one head.
     let config = Config { vocab_size: 256, seq_len: 64, d_model: 64, ..Config::default() };
@@ -37,7 +37,7 @@ pub fn main() -> Result<()> {
     // The loop: a batch, and a step: loss, backward, clip, update.
     let (work, mut losses) = (&mut OneProcess, Vec::new());
     for step in 0..STEPS {
-        let batch = learnt.data.batch(1, step, SHAPE);
+        let batch = learned.data.batch(1, step, SHAPE);
         let update = Update { step, lr: rate.at(step), clip: 1.0 };
         let report = train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?;
         if step % 100 == 0 {

@@ -4,7 +4,7 @@
 //! "newest first" is a valid order for the walk back: no search, no recursion. The gradients are
 //! returned, not stored in the tensors: there is nothing to zero before the next step.
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, scoped};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise;
 use crate::profile::{self, Phase};
@@ -32,23 +32,15 @@ pub(crate) fn recording() -> bool {
 
 /// Runs `f` without recording: its results are constants, and nothing is kept for backward.
 pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
-    /// Puts the old state back, also when `f` panics.
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            RECORDING.set(self.0);
-        }
-    }
-    let _restore = Restore(RECORDING.replace(false));
-    f()
+    scoped(&RECORDING, false, f)
 }
 
 /// How a tensor was made: its number, what it was made from, and the op's backward function.
 pub(crate) struct GradFn {
-    id: TensorId,
+    pub(crate) id: TensorId,
     /// Name of the op; `leaf` for a parameter.
-    op: &'static str,
-    leaf: bool,
+    pub(crate) op: &'static str,
+    pub(crate) leaf: bool,
     parents: Vec<Arc<GradFn>>,
     /// Taken by the walk; gone afterwards.
     backward: Mutex<Option<Backward>>,
@@ -73,18 +65,6 @@ impl GradFn {
     pub(crate) fn of_op(op: &'static str, parents: &[&Parent], backward: Backward) -> Arc<GradFn> {
         let parents = parents.iter().filter_map(|p| p.grad_fn.clone()).collect();
         GradFn::new(op, parents, Some(backward))
-    }
-
-    pub(crate) fn id(&self) -> TensorId {
-        self.id
-    }
-
-    pub(crate) fn is_leaf(&self) -> bool {
-        self.leaf
-    }
-
-    pub(crate) fn op(&self) -> &'static str {
-        self.op
     }
 
     fn take_backward(&self) -> Option<Backward> {
@@ -252,17 +232,6 @@ impl Gradients {
         });
     }
 
-    /// The walk: from the loss (dL/dL = `weight`) newest first. An op's own gradient is taken out
-    /// when its turn comes; those of leaves stay, added to what is there, and are the result.
-    pub(crate) fn add_from(
-        mut self: Gradients,
-        root: &Arc<GradFn>,
-        weight: f32,
-    ) -> Result<Gradients> {
-        self.walk(root, weight, |_, _| {})?;
-        Ok(self)
-    }
-
     /// The walk, from which each leaf's gradient is given away as soon as no op adds to it any more.
     pub(crate) fn give_from(
         root: &Arc<GradFn>,
@@ -280,8 +249,10 @@ impl Gradients {
         })
     }
 
-    /// Calls `done` after each op.
-    fn walk(
+    /// The walk: from the loss (dL/dL = `weight`) newest first. An op's own gradient is taken out
+    /// when its turn comes; those of leaves stay, added to what is there, and are the result. Calls
+    /// `done` after each op.
+    pub(crate) fn walk(
         &mut self,
         root: &Arc<GradFn>,
         weight: f32,

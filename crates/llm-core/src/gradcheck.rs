@@ -20,6 +20,11 @@ pub struct Report {
     pub error: f64,
 }
 
+/// Σ aᵢ·bᵢ in f64.
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+}
+
 /// Compares the gradients of `f` with central differences, input by input.
 ///
 /// The output is made a number by a random cotangent r: L = Σ r∘f(inputs). For each input x a
@@ -58,14 +63,8 @@ pub fn check(
         let weighted = ops::sum(&ops::mul(&output, &cotangent)?)?;
         let grads = weighted.backward()?;
         // L in f64, so that its difference keeps digits
-        let loss = |inputs: &[Tensor]| -> Result<f64> {
-            let y = f(inputs)?;
-            Ok(y.data()
-                .iter()
-                .zip(cotangent.data())
-                .map(|(y, r)| f64::from(*y) * f64::from(*r))
-                .sum())
-        };
+        let loss =
+            |inputs: &[Tensor]| -> Result<f64> { Ok(dot(f(inputs)?.data(), cotangent.data())) };
         let size: f64 = output.data().iter().map(|y| f64::from(*y).abs()).sum();
         for (i, x) in inputs.iter().enumerate().filter(|(_, x)| x.wants_grad()) {
             let mut u = uniform(x.numel());
@@ -79,9 +78,7 @@ pub fn check(
                 loss(&moved)
             };
             // A missing gradient counts as zero: that is what an optimizer would see.
-            let analytic = grads.get(x).map_or(0.0, |g| {
-                g.iter().zip(&u).map(|(g, u)| f64::from(*g) * f64::from(*u)).sum::<f64>()
-            });
+            let analytic = grads.get(x).map_or(0.0, |g| dot(g, &u));
             let numeric = (along(EPS)? - along(-EPS)?) / (2.0 * f64::from(EPS));
             // Below this the rounding of L itself is what the difference measures.
             let noise = size * f64::from(f32::EPSILON) / f64::from(EPS);

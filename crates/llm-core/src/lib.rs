@@ -31,7 +31,7 @@
 //! use llm_core::train::{OneProcess, Update, train_step};
 //! use llm_core::{AdamW, BatchShape, Config, Hyperparameters, TinyGPT, TokenDataset};
 //!
-//! let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
+//! let data = TokenDataset::from_bytes(b"a small text to be memorised, ".repeat(8));
 //! let config = Config { vocab_size: 256, seq_len: 16, d_model: 32, ..Config::default() };
 //! let mut model = TinyGPT::new(config, 1)?;
 //! let mut optimizer = AdamW::new(Hyperparameters::default())?;

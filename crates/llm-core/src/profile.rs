@@ -32,9 +32,9 @@ pub enum Phase {
 /// The time of all spans of one name and phase.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Time {
-    /// How many there were.
+    /// Number of spans.
     pub calls: u64,
-    /// Their time in all.
+    /// Time of all spans together.
     pub total: Duration,
 }
 
@@ -43,9 +43,9 @@ pub struct Time {
 pub struct Opened {
     /// The name of the op, or of the function made of ops.
     pub name: &'static str,
-    /// On the way to the loss, or back.
+    /// Forward or backward.
     pub phase: Phase,
-    /// How many spans were open around it.
+    /// Number of spans open around it.
     pub depth: usize,
 }
 
@@ -55,7 +55,7 @@ pub struct Opened {
 pub struct Span {
     key: (&'static str, Phase),
     start: Option<Instant>,
-    /// Its time belongs to the ops inside it.
+    /// Whether the time belongs to the ops inside the span.
     is_outer: bool,
 }
 

@@ -53,7 +53,7 @@ choices!(DataForm, Text = "text", Bytes = "bytes", U16 = "u16", Chats = "chats")
 /// Which tokens of a conversation are learned; the others are read all the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LossOn {
-    /// Those of the answers.
+    /// Targets in the answers.
     #[default]
     Answers,
     /// All.
@@ -78,7 +78,7 @@ pub enum EndOfText {
 choices!(EndOfText, None = "none", Files = "files", Marked = "marked");
 
 impl DataSource {
-    /// That of a model from elsewhere, which has not been trained here yet. No file that a run
+    /// The data of a model from elsewhere, which has not been trained here yet. No file that a run
     /// learns from has this length.
     pub const NONE: DataSource = DataSource::text(0, [0; 32]);
 
@@ -106,7 +106,7 @@ pub struct Recipe {
     pub optimizer: String,
     /// The optimizer's usual numbers.
     pub hyperparameters: Hyperparameters,
-    /// Its own numbers, by the keys of [`OptimizerRow::settings`]; a key that is missing has the
+    /// The optimizer's own numbers, by the keys of [`OptimizerRow::settings`]; a key that is missing has the
     /// row's value.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub optimizer_settings: Settings,
@@ -115,7 +115,7 @@ pub struct Recipe {
     /// What matrices are rounded to inside the products of a training step. Measuring a model and
     /// writing with it never round.
     pub matmul: Precision,
-    /// Of weights, batches and whatever else is drawn in training.
+    /// Seed of weights, batches and every other random draw in training.
     pub seed: u64,
     /// Share of the tokens kept for validation, the last ones.
     pub val_frac: f64,

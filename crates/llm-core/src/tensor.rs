@@ -76,7 +76,7 @@ impl Role {
 pub struct Op<'a> {
     name: &'static str,
     inputs: [Option<&'a Tensor>; 3],
-    /// Behind those.
+    /// Inputs behind those.
     more: &'a [&'a Tensor],
     facts: &'a dyn Fn() -> Facts,
 }
@@ -88,19 +88,19 @@ impl<'a> Op<'a> {
         Op { name, inputs, more: &[], facts: &Vec::new }
     }
 
-    /// The same with one input more, if it is there.
+    /// This op with one input more, if it is there.
     pub fn and(self, input: Option<&'a Tensor>) -> Op<'a> {
         let [a, b, c] = self.inputs;
         let inputs = if b.is_none() { [a, input, c] } else { [a, b, input] };
         Op { inputs, ..self }
     }
 
-    /// The same with any number of inputs more.
+    /// This op with any number of inputs more.
     pub fn and_all(self, more: &'a [&'a Tensor]) -> Op<'a> {
         Op { more, ..self }
     }
 
-    /// The same with what else decides its result; asked only when somebody lists.
+    /// This op with what else decides its result; asked only when somebody lists.
     pub fn says(self, facts: &'a dyn Fn() -> Facts) -> Op<'a> {
         Op { facts, ..self }
     }
@@ -159,7 +159,7 @@ impl Tensor {
         Ok(Tensor { grad_fn: Some(GradFn::leaf()), ..Tensor::from_vec(shape, data)? })
     }
 
-    /// The same from a row-major buffer of as many numbers as `shape` says.
+    /// A leaf that gradients are wanted for, from a row-major buffer of as many numbers as `shape` says.
     pub(crate) fn parameter_of(shape: &[usize], data: Buffer) -> Tensor {
         let shape = shape.to_vec();
         Tensor { shape, data: Arc::new(data), grad_fn: Some(GradFn::leaf()), role: Role::default() }
@@ -167,11 +167,11 @@ impl Tensor {
 
     /// This value as a leaf that gradients are wanted for: itself if it is one.
     pub(crate) fn into_parameter(self, role: Role) -> Tensor {
-        let leaf = self.grad_fn.filter(|made| made.is_leaf()).unwrap_or_else(GradFn::leaf);
+        let leaf = self.grad_fn.filter(|made| made.leaf).unwrap_or_else(GradFn::leaf);
         Tensor { grad_fn: Some(leaf), role, ..self }
     }
 
-    /// What it is in its model.
+    /// What the parameter is in its model.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -227,7 +227,7 @@ impl Tensor {
         if let Some(made) = &grad_fn
             && listing::is_on()
         {
-            listing::add(op.listed(made.id(), shape));
+            listing::add(op.listed(made.id, shape));
         }
         Tensor { shape: shape.to_vec(), data, grad_fn, role: Role::default() }
     }
@@ -270,7 +270,7 @@ impl Tensor {
         own
     }
 
-    /// The same value without its history: a constant.
+    /// The value without its history: a constant.
     pub fn detach(&self) -> Tensor {
         Tensor {
             shape: self.shape.clone(),
@@ -315,9 +315,9 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::backward`].
-    pub fn backward_into(&self, grads: Gradients, weight: f32) -> Result<Gradients> {
+    pub fn backward_into(&self, mut grads: Gradients, weight: f32) -> Result<Gradients> {
         let _span = enter("backward");
-        grads.add_from(self.root()?, weight)
+        grads.walk(self.root()?, weight, |_, _| {}).map(|()| grads)
     }
 
     /// [`Tensor::backward_into`] of nothing, which gives each parameter's gradient away as soon as
@@ -347,7 +347,7 @@ impl Tensor {
     /// The number that it has in a [`listing`]; none for a constant.
     #[doc(hidden)]
     pub fn id(&self) -> Option<TensorId> {
-        self.grad_fn.as_ref().map(|f| f.id())
+        self.grad_fn.as_ref().map(|f| f.id)
     }
 
     /// What a listing keeps of an op's input.
@@ -369,7 +369,7 @@ impl Tensor {
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Tensor { shape, data, grad_fn, .. } = self;
-        let op = grad_fn.as_ref().map(|f| f.op());
+        let op = grad_fn.as_ref().map(|f| f.op);
         let mut fields = f.debug_struct("Tensor");
         fields.field("shape", shape).field("data", data).field("op", &op).finish()
     }

@@ -34,9 +34,8 @@ pub const STACK: u64 = 3 << 20;
 /// [`Error::Config`] when `n` is outside 1..=[`MAX`] or the system gives no more threads,
 /// [`Error::Memory`] when there is no room for their stacks; `f` is not run.
 pub fn with<T: Send>(n: usize, f: impl FnOnce() -> T + Send) -> Result<T> {
-    if !(1..=MAX).contains(&n) {
-        return Err(Error::config("threads", message!("{} is outside 1..={}", n, MAX)));
-    }
+    let within = (1..=MAX).contains(&n);
+    Error::unless(within, "threads", message!("{} is outside 1..={}", n, MAX))?;
     memory::require(n as u64 * STACK)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
     let pool = pool

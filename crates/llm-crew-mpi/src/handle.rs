@@ -28,7 +28,7 @@ pub enum Constant {
 /// Handles of all kinds (`MPI_Comm`, `MPI_Datatype`, `MPI_Request`, `MPI_Errhandler`) are of one
 /// type here; C has a name for each, of the same width and the same way into a call.
 pub trait Handle: Copy + Debug + Send + 'static {
-    /// Its value in this library.
+    /// The constant's value in this library.
     ///
     /// # Errors
     /// [`MpiError::Missing`].

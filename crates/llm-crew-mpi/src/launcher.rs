@@ -19,7 +19,7 @@ const SIZES: [(Launcher, &str); 3] = [
 ];
 
 impl Launcher {
-    /// Who started this process, and how many of them; `None` when it is alone. A Slurm job of one
+    /// The launcher that started this process, and how many processes it started; `None` when it is alone. A Slurm job of one
     /// task is alone, and so is a program typed inside of one that has several.
     ///
     /// ```
@@ -44,7 +44,7 @@ impl Launcher {
         Launcher::of(|name| std::env::var(name).ok())
     }
 
-    /// Its command, as one types it.
+    /// The launcher's command, as one types it.
     pub fn name(self) -> &'static str {
         match self {
             Launcher::OpenMpi => "mpirun",

@@ -79,7 +79,7 @@ impl MpiCrew {
     /// a process that ends otherwise is taken for lost, and the others are killed, before they have
     /// said why perhaps.
     ///
-    /// It may be the end of the process, with the exit code `code`: there are libraries that one
+    /// This may be the end of the process, with the exit code `code`: there are libraries that one
     /// cannot leave otherwise. So whatever is to be said, written or saved comes before.
     ///
     /// # Errors

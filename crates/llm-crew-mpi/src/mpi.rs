@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 /// An MPI library in this process, started.
 ///
-/// It is asked for a library that may be called from any thread, but by one at a time. So this is
+/// The library is asked to be one that may be called from any thread, but by one at a time. So this is
 /// `Send` and must not be made `Sync`.
 pub trait Mpi: Debug + Send {
     /// What it calls itself.

@@ -27,7 +27,7 @@ pub type Status = [u64; 8];
 #[derive(Debug)]
 pub struct Table<H> {
     name: String,
-    /// Its own end may never come, see [`Table::start`].
+    /// Whether `MPI_Finalize` may never return, see [`Table::start`].
     stalls: bool,
     world: H,
     byte: H,

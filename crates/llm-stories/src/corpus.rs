@@ -14,7 +14,7 @@ use std::ops::Range;
 pub struct StoryCorpus {
     /// The stories, in order.
     pub stories: Vec<Story>,
-    /// Their bytes as one sequence, windows beginning where stories begin.
+    /// The stories' bytes as one sequence, windows beginning where stories begin.
     pub data: TokenDataset,
 }
 

@@ -36,33 +36,20 @@ pub enum WordClass {
     Spot,
 }
 
+// Those that need one earlier place come first; the names are used in tables and in JSON.
+llm_core::choices!(
+    FactKind,
+    Thing = "thing",
+    Found = "found-item",
+    Spot = "spot",
+    Pronoun = "he-she",
+    Receiver = "receiver",
+    Holder = "who-has",
+    OtherPerson = "other-person",
+    OtherItem = "other-item"
+);
+
 impl FactKind {
-    /// Every kind, those that need one earlier place first.
-    pub const ALL: &[FactKind] = &[
-        FactKind::Thing,
-        FactKind::Found,
-        FactKind::Spot,
-        FactKind::Pronoun,
-        FactKind::Receiver,
-        FactKind::Holder,
-        FactKind::OtherPerson,
-        FactKind::OtherItem,
-    ];
-
-    /// The short name used in tables and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            FactKind::Thing => "thing",
-            FactKind::Found => "found-item",
-            FactKind::Spot => "spot",
-            FactKind::Pronoun => "he-she",
-            FactKind::Receiver => "receiver",
-            FactKind::Holder => "who-has",
-            FactKind::OtherPerson => "other-person",
-            FactKind::OtherItem => "other-item",
-        }
-    }
-
     /// How many earlier places have to be combined to know the word: 1 (find it and copy it) or 2
     /// (one place says which it is *not*, another names the pair it is chosen from).
     pub fn places(self) -> u8 {

@@ -73,7 +73,7 @@ fn every_fact_follows_from_the_text_before_it() {
 #[test]
 fn cheap_predictors_stay_cheap_and_two_places_are_common() {
     let tallies = Predictors::learn(&stories(3000, 13_000)).score(&stories(0, 3000));
-    for kind in FactKind::ALL {
+    for kind in &FactKind::ALL {
         assert!(tallies[kind].facts > 500, "{kind:?} is rare: {:?}", tallies[kind]);
         let Tally { facts, last_mentioned, .. } = tallies[kind];
         assert_eq!(kind.is_last_mentioned(), last_mentioned == facts, "{kind:?}");

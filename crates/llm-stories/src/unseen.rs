@@ -21,20 +21,20 @@ const STORY_BYTES: u64 = 2 << 10;
 /// Stories in a row, of which the last are not trained on.
 #[derive(Clone, Debug)]
 pub struct ToldStories {
-    /// The seed that they belong to.
+    /// Seed of the sequence.
     seed: u64,
     /// The training part.
-    pub learnt: StoryCorpus,
-    /// The rest.
+    pub learned: StoryCorpus,
+    /// The validation part.
     pub unseen: Arc<ToldUnseen>,
 }
 
 /// Stories that are not trained on, and what is known of them without a model.
 #[derive(Clone, Debug)]
 pub struct ToldUnseen {
-    /// They.
+    /// The unseen stories.
     pub corpus: StoryCorpus,
-    /// After reading the training part.
+    /// The predictors, after reading the training part.
     predictors: Predictors,
     /// −ln P(byte | story so far) of each unseen story's bytes.
     nats: Vec<Vec<f64>>,
@@ -43,27 +43,27 @@ pub struct ToldUnseen {
 }
 
 impl ToldStories {
-    /// The first `count` of the sequence that belongs to `seed`; the first `learnt` of them are for
+    /// The first `count` of the sequence that belongs to `seed`; the first `learned` of them are for
     /// training.
     ///
     /// # Errors
     /// [`Error::Memory`](llm_core::Error::Memory) for more than fit into memory.
-    pub fn new((seed, count, learnt): (u64, u64, u64)) -> Result<ToldStories> {
+    pub fn new((seed, count, learned): (u64, u64, u64)) -> Result<ToldStories> {
         memory::require(count.saturating_mul(STORY_BYTES))?;
-        let unseen = StoryCorpus::new(seed, learnt..count);
-        let learnt = StoryCorpus::new(seed, 0..learnt);
-        let predictors = Predictors::learn(&learnt.stories);
+        let unseen = StoryCorpus::new(seed, learned..count);
+        let learned = StoryCorpus::new(seed, 0..learned);
+        let predictors = Predictors::learn(&learned.stories);
         let nats = unseen.stories.iter().map(|story| surprise(&story.text).unwrap_or_default());
         let (nats, guessed) = (nats.collect(), predictors.score(&unseen.stories));
         let guessed = guessed.into_values().fold(Tally::default(), Tally::plus);
         let unseen = Arc::new(ToldUnseen { corpus: unseen, predictors, nats, guessed });
-        Ok(ToldStories { seed, learnt, unseen })
+        Ok(ToldStories { seed, learned, unseen })
     }
 
-    /// Their seed, how many there are, and how many of them are for training.
+    /// The seed, how many there are, and how many of them are for training.
     pub fn parts(&self) -> (u64, u64, u64) {
-        let learnt = self.learnt.stories.len() as u64;
-        (self.seed, learnt + self.unseen.corpus.stories.len() as u64, learnt)
+        let learned = self.learned.stories.len() as u64;
+        (self.seed, learned + self.unseen.corpus.stories.len() as u64, learned)
     }
 }
 
@@ -84,7 +84,7 @@ pub struct UnseenStories {
 }
 
 impl UnseenStories {
-    /// Those of `told`, whose tokens are `data`, cut into `windows`, one for each story.
+    /// The unseen stories of `told`, whose tokens are `data`, cut into `windows`, one for each story.
     ///
     /// # Errors
     /// What reading the data says.

@@ -32,7 +32,7 @@ impl Grouped {
         Grouped { n_heads, n_kv_heads, rotary: false }
     }
 
-    /// The same with rotary positions.
+    /// This attention with rotary positions.
     pub fn with_rotary(self) -> Grouped {
         Grouped { rotary: true, ..self }
     }
@@ -54,7 +54,7 @@ impl Grouped {
     }
 }
 
-/// Its parameters, by their names.
+/// The parameters of a block, by their names.
 fn named(p: &Parameters) -> Result<[&Tensor; 6]> {
     p.named(["w_q", "b_q", "w_kv", "b_kv", "w_proj", "b_proj"])
 }

@@ -30,7 +30,7 @@ pub fn rotate(x: &Tensor) -> Result<Tensor> {
     ops::concat(&[&first, &second], 2)
 }
 
-/// The same for one head of one position, `x [D]`: what text is written with.
+/// Rotates one head at one position, `x [D]`, as text is written.
 pub fn rotate_row(x: &mut [f32], position: usize) {
     let d = x.len();
     let (low, high) = x.split_at_mut(d / 2);

@@ -41,9 +41,9 @@ pub enum CheckpointError {
     },
     /// A number above what any checkpoint may ask for.
     Limit {
-        /// Which number.
+        /// The name of the number.
         what: Message,
-        /// Its value.
+        /// The value in the file.
         value: u64,
         /// The largest possible one.
         limit: u64,
@@ -59,10 +59,10 @@ pub enum CheckpointError {
     HeaderEncoding(#[source] postcard::Error),
     /// More bytes than the header's content needs.
     HeaderRest {
-        /// How many.
+        /// Bytes left over.
         extra: usize,
     },
-    /// Another kind of model.
+    /// The kind of model is unknown.
     Architecture {
         /// The kind in the file.
         found: String,
@@ -96,7 +96,7 @@ pub enum CheckpointError {
     },
     /// A tensor was changed.
     TensorChecksum {
-        /// Which one.
+        /// The tensor's name.
         tensor: String,
     },
     /// The file was changed somewhere.
@@ -105,12 +105,12 @@ pub enum CheckpointError {
     TokenizerHash,
     /// Infinity or NaN.
     NotFinite {
-        /// Where.
+        /// The tensor with that value.
         tensor: String,
     },
     /// A mean of squares below 0.
     Negative {
-        /// Where.
+        /// The tensor with that value.
         tensor: String,
     },
     /// The attention chosen is not the one the weights were trained with.

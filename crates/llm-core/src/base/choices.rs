@@ -2,10 +2,12 @@
 
 /// `ALL`, the choices in their order, and `name` of a type whose choices are texts in settings,
 /// files and variables.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! choices {
     ($Type:ident, $($Choice:ident = $name:literal),+) => {
         impl $Type {
-            /// All of them, each at the place of its number.
+            /// All choices, each at the place of its number.
             pub const ALL: [$Type; [$($name),+].len()] = [$($Type::$Choice),+];
 
             /// The names of all, for messages.

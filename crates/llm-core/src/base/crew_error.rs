@@ -9,21 +9,21 @@ use crate::{message, says};
 pub enum CrewError {
     /// Not a number of ranks that can share a step.
     Size {
-        /// Members.
+        /// Number of ranks.
         size: usize,
         /// Micro-batches of a step.
         micro_batches: u64,
     },
     /// A rank did not answer in time.
     Silent {
-        /// Its number.
+        /// Number of the silent rank, from 0.
         member: usize,
-        /// How long it was waited for.
+        /// Seconds waited.
         seconds: u64,
     },
     /// A rank ended, or its machine did.
     Gone {
-        /// Its number.
+        /// Number of the lost rank, from 0.
         member: usize,
     },
     /// What must be the same for all is not.

@@ -17,7 +17,7 @@ pub enum Error {
     Shape {
         /// The op that refused.
         op: &'static str,
-        /// What it takes, in words and symbols.
+        /// The shapes that the op takes, in words and symbols.
         expected: String,
         /// The shape that came.
         got: Vec<usize>,
@@ -26,39 +26,39 @@ pub enum Error {
     Config {
         /// The field, as the struct calls it.
         field: &'static str,
-        /// Why it cannot be.
+        /// The cause.
         reason: Message,
     },
     /// A token number that the embedding has no row for.
     TokenOutOfRange {
-        /// The number.
+        /// The token number.
         token: TokenId,
-        /// Where in the flattened batch.
+        /// Place in the flattened batch.
         position: usize,
         /// Rows of the table.
         vocab_size: usize,
     },
     /// A character that is not in a tokenizer's vocabulary.
     UnknownUnit {
-        /// What it is, escaped.
+        /// The character, escaped.
         unit: Message,
-        /// Its place in the text.
+        /// Byte of the text at which it stands.
         position: u64,
     },
     /// A tokenizer cannot be made.
     Tokenizer {
-        /// Which one, escaped.
+        /// The kind of tokenizer, escaped.
         kind: String,
-        /// Why not.
+        /// The cause.
         reason: Message,
     },
     /// Text was given where tokens are numbers and nothing else.
     NumbersOnly,
     /// Too few tokens for one window.
     DataTooSmall {
-        /// Which part of the data.
+        /// The part of the data, such as training data.
         what: Message,
-        /// Tokens there.
+        /// Number of tokens.
         len: u64,
         /// Window length.
         seq_len: usize,
@@ -120,16 +120,16 @@ pub enum Error {
     },
     /// More memory than there is would be needed.
     Memory {
-        /// Estimated bytes.
+        /// Estimated need, in bytes.
         needed: u64,
-        /// Bytes that can be had.
+        /// Memory that can be had, in bytes.
         available: u64,
     },
     /// A file operation failed.
     Io {
-        /// What was tried.
+        /// The operation.
         action: IoAction,
-        /// On which file.
+        /// The file.
         path: PathBuf,
         /// The system's answer.
         source: std::io::Error,
@@ -175,7 +175,7 @@ says! { Error {
 } }
 
 impl Error {
-    /// The same about a part of a text that begins at byte `start`.
+    /// This error, found in a part of a text that begins at byte `start`, as one about the text.
     pub fn after(self, start: u64) -> Error {
         match self {
             Error::UnknownUnit { unit, position } => {

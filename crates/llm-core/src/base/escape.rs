@@ -6,12 +6,10 @@ use std::path::{Path, PathBuf};
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if c == '\n' {
-            out.push(' ');
-        } else if is_unsafe(c) {
-            push_escaped(&mut out, c);
-        } else {
-            out.push(c);
+        match c {
+            '\n' => out.push(' '),
+            c if is_unsafe(c) => push_escaped(&mut out, c),
+            c => out.push(c),
         }
     }
     out
@@ -84,7 +82,16 @@ impl Printer {
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         match self.show {
             Show::Raw => return bytes.to_vec(),
-            Show::Escaped => return escape_bytes(bytes).into_bytes(),
+            Show::Escaped => {
+                let mut out = String::new();
+                for &b in bytes {
+                    match b {
+                        b'\n' | b' '..=b'~' => out.push(b.into()),
+                        _ => push_bytes(&mut out, &[b]),
+                    }
+                }
+                return out.into_bytes();
+            }
             Show::Safe => {}
         }
         self.pending.extend_from_slice(bytes);
@@ -147,17 +154,6 @@ pub fn escaped_token(bytes: &[u8]) -> String {
             }
         }
         push_bytes(&mut out, chunk.invalid());
-    }
-    out
-}
-
-fn escape_bytes(bytes: &[u8]) -> String {
-    let mut out = String::new();
-    for &b in bytes {
-        match b {
-            b'\n' | b' '..=b'~' => out.push(b as char),
-            _ => push_bytes(&mut out, &[b]),
-        }
     }
     out
 }

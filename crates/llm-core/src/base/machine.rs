@@ -12,9 +12,9 @@ use super::sysctl;
 /// How many cores are worth a thread each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cores {
-    /// Of the machine.
+    /// Cores of the machine that are worth a thread.
     pub all: usize,
-    /// Those of them that this process may use.
+    /// Cores among them that this process may use.
     pub free: usize,
 }
 
@@ -43,7 +43,7 @@ pub fn cores() -> Cores {
 }
 
 impl Cores {
-    /// Of `fast` cores, `mine` of which are among the `free`. Slow ones are better than none.
+    /// Counts `fast` cores, `mine` of which are among the `free`. Slow ones are better than none.
     fn of(free: usize, fast: usize, mine: usize) -> Cores {
         match free.min(mine) {
             0 => Cores { all: free, free },

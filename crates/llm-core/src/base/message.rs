@@ -17,21 +17,21 @@ pub struct Message {
 pub enum Filling {
     /// A name, a quotation, a number that is written already: the same in every language.
     Text(String),
-    /// A path, which may hold anything: a face that shows it makes it safe.
+    /// A path, which may hold anything: a front end that shows it makes it safe.
     Name(String),
     /// Words of others, such as a system's reason, which may have a translation as they are.
     Words(String),
     /// A number, written as the place says: `{:.4}`, `{:+.1}`, `{:.2e}`, `{:e}` or `{}`.
     Number(f64),
-    /// The same in single precision.
+    /// A number in single precision, written as [`Filling::Number`].
     Single(f32),
     /// A sentence or a word, which has a translation of its own.
     Message(Message),
-    /// An option of the caller, by the name of its field; each face spells it in its own way.
+    /// An option of the caller, by the name of its field; each front end spells it in its own way.
     Option(&'static str),
 }
 
-/// How a face says messages.
+/// How a front end says messages.
 pub trait Language {
     /// The translation of an English template, which comes as it was written, `{:.2}` and all: the same
     /// places without how they are written, `{2}` for the second where they are not in order. `None`:
@@ -189,7 +189,7 @@ fn number(x: f64, spec: &str) -> Option<String> {
 
 /// What can fill a place of a [`Message`].
 pub trait Fill {
-    /// As what it does.
+    /// The filling for the place.
     fn fill(&self) -> Filling;
 }
 

@@ -5,6 +5,7 @@
 //! | `sizes.rs` | byte counts and numbers as a person reads them |
 //! | `io_action.rs`, `error.rs`, `checkpoint_error.rs`, `crew_error.rs` | what can go wrong |
 //! | `reason.rs`, `causes.rs` | an error of others as a part of a sentence; an error with its causes |
+//! | `scoped.rs` | a value of a thread for the time of a call |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs`, `choices.rs` | named values, as checkpoints store them; the names of choices |
 //! | [`escape`] | names and text of others, so that they cannot control a terminal |
@@ -40,6 +41,7 @@ pub(crate) mod replace;
 #[doc(hidden)]
 pub mod rng;
 mod says;
+mod scoped;
 mod settings;
 mod sizes;
 #[cfg(target_os = "macos")]
@@ -64,6 +66,7 @@ pub use reason::{plain_reason, reason_of, system_reason};
 pub use regular::open_regular;
 #[doc(hidden)]
 pub use replace::{check_writable, real_path, replace_file, sweep_stale};
+pub(crate) use scoped::scoped;
 pub use settings::Settings;
 #[doc(hidden)]
 pub use sizes::{bytes, thousands};

@@ -49,12 +49,8 @@ impl Settings {
     pub fn from_sorted(list: Vec<(String, Value)>) -> Result<Settings> {
         let mut settings = Settings::default();
         for (key, value) in list {
-            if settings.0.last_key_value().is_some_and(|(last, _)| *last >= key) {
-                return Err(refused(message!(
-                    "'{}' comes too late or twice",
-                    key.escape_default()
-                )));
-            }
+            let rises = settings.0.last_key_value().is_none_or(|(last, _)| *last < key);
+            unless(rises, message!("'{}' comes too late or twice", key.escape_default()))?;
             settings.insert(&key, value)?;
         }
         Ok(settings)
@@ -67,35 +63,25 @@ impl Settings {
     /// or all together are too many; nothing has changed then.
     pub fn insert(&mut self, key: &str, value: Value) -> Result<()> {
         let letter = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.');
-        if !(1..=Settings::MAX_KEY).contains(&key.len()) || !key.bytes().all(letter) {
-            let shown: String = key.chars().take(Settings::MAX_KEY).collect();
-            return Err(refused(message!(
-                "'{}' is no key: 1 to 64 of a-z, 0-9, '_' and '.'",
-                shown.escape_default()
-            )));
-        }
-        if value.size() > Settings::MAX_VALUE {
-            let (size, limit) = (value.size(), Settings::MAX_VALUE);
-            return Err(refused(message!(
-                "'{}' has a value of {} bytes, the limit is {}",
-                key,
-                size,
-                limit
-            )));
-        }
-        if matches!(value, Value::Float(x) if !x.is_finite())
-            || matches!(value, Value::Double(x) if !x.is_finite())
-        {
-            let value = value.to_string();
-            return Err(refused(message!("'{}' is {}, not a finite number", key, value)));
-        }
+        let is_key = (1..=Settings::MAX_KEY).contains(&key.len()) && key.bytes().all(letter);
+        let shown: String = key.chars().take(Settings::MAX_KEY).collect();
+        let shown = shown.escape_default();
+        unless(is_key, message!("'{}' is no key: 1 to 64 of a-z, 0-9, '_' and '.'", shown))?;
+        let (size, limit) = (value.size(), Settings::MAX_VALUE);
+        let reason = message!("'{}' has a value of {} bytes, the limit is {}", key, size, limit);
+        unless(size <= limit, reason)?;
+        let is_finite = match value {
+            Value::Float(x) => x.is_finite(),
+            Value::Double(x) => x.is_finite(),
+            _ => true,
+        };
+        unless(is_finite, message!("'{}' is {}, not a finite number", key, value))?;
         let old = self.0.get(key).map(|old| key.len() + old.size());
-        if old.is_none() && self.0.len() == Settings::MAX_KEYS {
-            return Err(refused(message!("'{}' is one more than the 512 there may be", key)));
-        }
-        if self.size() - old.unwrap_or(0) + key.len() + value.size() > Settings::MAX_SIZE {
-            return Err(refused(message!("'{}' makes all together larger than 65536 bytes", key)));
-        }
+        let has_room = old.is_some() || self.0.len() < Settings::MAX_KEYS;
+        unless(has_room, message!("'{}' is one more than the 512 there may be", key))?;
+        let all = self.size() - old.unwrap_or(0) + key.len() + size;
+        let reason = message!("'{}' makes all together larger than 65536 bytes", key);
+        unless(all <= Settings::MAX_SIZE, reason)?;
         self.0.insert(key.into(), value);
         Ok(())
     }
@@ -150,6 +136,10 @@ impl Settings {
             None => Ok(()),
         }
     }
+}
+
+fn unless(holds: bool, reason: Message) -> Result<()> {
+    Error::unless(holds, "settings", reason)
 }
 
 fn refused(reason: Message) -> Error {

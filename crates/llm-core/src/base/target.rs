@@ -20,7 +20,7 @@ const LONG_NAME: usize = 200;
 pub(crate) struct Target {
     pub(crate) directory: PathBuf,
     pub(crate) name: OsString,
-    /// That of the file that is there already.
+    /// Permissions of the file that is there already.
     pub(crate) mode: Option<fs::Permissions>,
 }
 

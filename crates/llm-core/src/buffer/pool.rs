@@ -64,7 +64,7 @@ struct Tide {
 
 /// Dropped memory by length.
 pub struct Pool<T> {
-    /// Of each length those that waited longest first, each with the request it came back after.
+    /// Waiting buffers by length, the longest waiting first, each with the request it came back after.
     free: HashMap<usize, VecDeque<(u64, Vec<T>)>>,
     /// Bytes that wait.
     waiting: usize,
@@ -72,7 +72,7 @@ pub struct Pool<T> {
     used: usize,
     /// Requests so far.
     requests: u64,
-    /// Of this period and of the one before.
+    /// Tides of this period and of the one before.
     tides: [Tide; 2],
 }
 

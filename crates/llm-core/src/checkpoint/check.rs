@@ -5,7 +5,7 @@ use super::limits::{
     self, MAX_ATTENTION, MAX_BLOB, MAX_HEADS, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most,
 };
 use super::table;
-use crate::base::{CheckpointError, Message};
+use crate::base::{CheckpointError, Error};
 use crate::message;
 use crate::model::{AttentionSpec, Config};
 use crate::optim::{OptimizerRow, find_optimizer};
@@ -45,29 +45,21 @@ pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError>
     at_most(message!("the length of the tokenizer's data"), contents.tokenizer.length, MAX_BLOB)
 }
 
-fn setting(field: &'static str, reason: Message) -> CheckpointError {
-    CheckpointError::Setting { field, reason }
-}
-
 /// Refuses what is not the only one there is.
 fn known(field: &'static str, found: &str, known: &str) -> Result<(), CheckpointError> {
-    if found == known {
-        return Ok(());
-    }
-    Err(setting(field, message!("'{}' is not one of: {}", found.escape_default(), known)))
+    let reason = message!("'{}' is not one of: {}", found.escape_default(), known);
+    Ok(Error::unless(found == known, field, reason)?)
 }
 
 fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), CheckpointError> {
     let AttentionSpec { n_heads, head_mask, .. } = spec;
     // Which numbers of heads fit a width is the attention's own to say.
-    if !(1..=MAX_HEADS).contains(n_heads) {
-        return Err(setting("n_heads", message!("{} is outside 1..={}", *n_heads, MAX_HEADS)));
-    }
+    let within = (1..=MAX_HEADS).contains(n_heads);
+    Error::unless(within, "n_heads", message!("{} is outside 1..={}", *n_heads, MAX_HEADS))?;
     let heads = config.n_layers * n_heads;
-    if !head_mask.is_empty() && head_mask.len() != heads {
-        let reason = message!("{} entries for {} heads", head_mask.len(), heads);
-        return Err(setting("head_mask", reason));
-    }
+    let fits = head_mask.is_empty() || head_mask.len() == heads;
+    let reason = message!("{} entries for {} heads", head_mask.len(), heads);
+    Error::unless(fits, "head_mask", reason)?;
     let size = spec.settings()?.size() as u64;
     at_most(message!("the size of the attention's settings"), size, MAX_ATTENTION)
 }
@@ -75,10 +67,8 @@ fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), Checkpoi
 fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
     let Contents { config, recipe, optimizers, optimizer, .. } = contents;
     recipe.check_with(optimizers)?;
-    if recipe.seq_len > config.seq_len {
-        let reason = message!("longer than the model's context of {}", config.seq_len);
-        return Err(setting("seq_len", reason));
-    }
+    let reason = message!("longer than the model's context of {}", config.seq_len);
+    Error::unless(recipe.seq_len <= config.seq_len, "seq_len", reason)?;
     at_most(message!("the number of steps done"), contents.step, MAX_STEPS)?;
     for source in [Some(&recipe.data), recipe.val_data.as_ref()].into_iter().flatten() {
         if let DataSource::Stories { count, .. } = source {
@@ -100,12 +90,10 @@ fn check_optimizer(
     at_most(message!("the length of the optimizer's name"), own.len() as u64, MAX_NAME)?;
     at_most(message!("the number of updates done"), *t, MAX_STEPS)?;
     let row = find_optimizer(optimizers, own)?;
-    if own != name {
-        return Err(setting("optimizer", message!("the state of {} in a run with {}", own, name)));
-    }
-    if slots.is_empty() || slots.iter().eq(row.slots.iter().map(|slot| slot.name)) {
-        return Ok(());
-    }
+    let reason = message!("the state of {} in a run with {}", own, name);
+    Error::unless(own == name, "optimizer", reason)?;
+    let fits = slots.is_empty() || slots.iter().eq(row.slots.iter().map(|slot| slot.name));
     let found: Vec<_> = slots.iter().map(|slot| slot.escape_default().to_string()).collect();
-    Err(setting("optimizer", message!("{} does not keep '{}'", own, found.join(", "))))
+    let reason = message!("{} does not keep '{}'", own, found.join(", "));
+    Ok(Error::unless(fits, "optimizer", reason)?)
 }

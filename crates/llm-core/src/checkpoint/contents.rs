@@ -37,7 +37,7 @@ pub(super) struct Contents {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct TokenizerHash {
     pub(super) kind: String,
-    /// Bytes of its data.
+    /// Length of the tokenizer's data, in bytes.
     pub(super) length: u64,
     pub(super) blake3: [u8; 32],
 }
@@ -48,7 +48,7 @@ pub(super) struct SavedOptimizer {
     pub(super) name: String,
     /// Updates done.
     pub(super) t: u64,
-    /// What it keeps for every weight. An optimizer before its first update has nothing.
+    /// Names of the numbers kept for every weight; none before the first update.
     pub(super) slots: Vec<String>,
 }
 

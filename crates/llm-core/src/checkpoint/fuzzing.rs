@@ -15,7 +15,7 @@ const LARGEST_BODY: u64 = 1 << 14;
 /// Reads a checkpoint from memory, as [`Checkpoint::load`] reads a file.
 ///
 /// # Errors
-/// As there.
+/// As [`Checkpoint::load`].
 pub fn read(file: &[u8]) -> Result<Checkpoint> {
     Checkpoint::from_bytes("memory", file)
 }

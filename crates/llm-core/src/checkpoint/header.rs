@@ -90,7 +90,7 @@ impl Header {
         let architecture = match settings.take("architecture") {
             Some(Value::Text(name)) => name,
             Some(other) => {
-                let reason = message!("'architecture' is {}, needed is a text", other.kind());
+                let reason = message!("'architecture' is {}, expected a text", other.kind());
                 return Err(CheckpointError::Setting { field: "settings", reason });
             }
             None => ARCHITECTURE.into(),

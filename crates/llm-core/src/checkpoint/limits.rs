@@ -39,18 +39,13 @@ pub(super) fn at_most(what: Message, value: u64, limit: u64) -> Result<(), Check
 /// parameters of one block's attention.
 pub(super) fn check_config(config: &Config, own: &ParamList) -> Result<(), CheckpointError> {
     config.check()?;
-    let refused = |reason: Message| CheckpointError::Setting { field: "attention", reason };
     at_most(message!("the number of the attention's parameters"), own.len() as u64, MAX_OWN)?;
     for (name, param) in own {
         at_most(message!("the length of a parameter's name"), name.len() as u64, MAX_NAME)?;
         let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-        if name.is_empty() || !name.bytes().all(letter) {
-            let name = name.escape_default();
-            return Err(refused(message!(
-                "'{}' is no name of a parameter: a-z, A-Z, 0-9, '_'",
-                name
-            )));
-        }
+        let shown = name.escape_default();
+        let reason = message!("'{}' is no name of a parameter: a-z, A-Z, 0-9, '_'", shown);
+        Error::unless(!name.is_empty() && name.bytes().all(letter), "attention", reason)?;
         at_most(message!("the number of a tensor's axes"), param.shape.len() as u64, MAX_DIMS)?;
         let count = param.shape.iter().fold(1u64, |n, &dim| n.saturating_mul(dim as u64));
         at_most(message!("the number of parameters"), count, Config::MAX_PARAMETERS)?;
@@ -58,7 +53,8 @@ pub(super) fn check_config(config: &Config, own: &ParamList) -> Result<(), Check
     let list = parameter_list(config, own);
     let mut seen = HashSet::new();
     if let Some((name, _)) = list.iter().find(|(name, _)| !seen.insert(name)) {
-        return Err(refused(message!("there are two parameters '{}'", name)));
+        let reason = message!("there are two parameters '{}'", name);
+        return Err(Error::config("attention", reason).into());
     }
     let count = list.iter().map(|(_, param)| param.numel()).sum();
     at_most(message!("the number of parameters"), count, Config::MAX_PARAMETERS)

@@ -9,9 +9,9 @@ use std::fmt;
 /// Which tokenizer made the tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenizerSpec {
-    /// Its name, at most 64 bytes.
+    /// Name of the kind, at most 64 bytes.
     pub kind: String,
-    /// What it needs to be made again; empty for bytes. At most 64 MiB.
+    /// Data from which the tokenizer is made again; empty for bytes. At most 64 MiB.
     pub blob: Vec<u8>,
 }
 
@@ -41,9 +41,9 @@ impl TokenizerSpec {
 pub struct Meta {
     /// Sizes and options of the model.
     pub config: Config,
-    /// Its attention.
+    /// The model's attention.
     pub attention: AttentionSpec,
-    /// What its tokens mean.
+    /// The tokenizer that made the tokens.
     pub tokenizer: TokenizerSpec,
     /// The settings of the run.
     pub recipe: Recipe,

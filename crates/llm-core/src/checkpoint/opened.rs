@@ -43,10 +43,10 @@ pub struct Checkpoint {
     pub meta: Meta,
     /// In the model's order.
     pub(super) parameters: Vec<(String, Tensor)>,
-    /// Its name and its state.
+    /// Name and state of the saved optimizer.
     pub(super) optimizer: Option<(String, OptimizerState)>,
     pub(super) path: PathBuf,
-    /// Those that were known when it was read.
+    /// The optimizers that were known when the file was read.
     pub(crate) optimizers: &'static [OptimizerRow],
 }
 

@@ -11,10 +11,13 @@ use std::path::Path;
 pub(super) const CHUNK: usize = 1 << 16;
 
 /// Why a file could not be read, before its path is added.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    Io(io::Error),
-    Content(CheckpointError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Content(#[from] CheckpointError),
+    #[error(transparent)]
     Memory(Error),
 }
 
@@ -26,18 +29,6 @@ impl Failure {
             Failure::Content(source) => Error::Checkpoint { path: path.into(), source },
             Failure::Memory(error) => error,
         }
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure::Io(error)
-    }
-}
-
-impl From<CheckpointError> for Failure {
-    fn from(error: CheckpointError) -> Failure {
-        Failure::Content(error)
     }
 }
 

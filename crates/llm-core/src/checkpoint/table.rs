@@ -47,6 +47,19 @@ impl Entry {
         Entry { name, role, dtype, dims, offset: 0, length, crc32: 0 }
     }
 
+    /// All but the checksum, for messages.
+    fn printed(&self) -> [(&'static str, String); 6] {
+        let Entry { name, role, dtype, dims, offset, length, crc32: _ } = self;
+        [
+            ("name", format!("'{}'", name.escape_default())),
+            ("role", format!("{role:?}")),
+            ("type", format!("{dtype:?}")),
+            ("shape", format!("{dims:?}")),
+            ("offset", format!("{offset:?}")),
+            ("length", format!("{length:?}")),
+        ]
+    }
+
     /// The name for messages: `wte`, `wte (m)`.
     pub(super) fn label(&self) -> String {
         match self.role.as_str() {
@@ -112,35 +125,11 @@ pub(super) fn check_equal(found: &[Entry], expected: &[Entry]) -> Result<(), Che
         return Err(CheckpointError::TensorCount { actual, expected });
     }
     for (found, expected) in found.iter().zip(expected) {
-        let Entry { name, role, dtype, dims, offset, length, crc32: _ } = found;
-        let e = expected;
-        if (name, role, dtype, dims, offset, length)
-            == (&e.name, &e.role, &e.dtype, &e.dims, &e.offset, &e.length)
-        {
-            continue;
-        }
-        let differs = |field, found: String, wanted: String| CheckpointError::Tensor {
-            tensor: expected.label(),
-            field,
-            found,
-            expected: wanted,
-        };
-        if *name != expected.name {
-            let found = format!("'{}'", name.escape_default());
-            return Err(differs("name", found, format!("'{}'", expected.name)));
-        }
-        let debug = |x: &dyn std::fmt::Debug| format!("{x:?}");
-        let pairs: [(_, &dyn std::fmt::Debug, &dyn std::fmt::Debug); 5] = [
-            ("role", role, &expected.role),
-            ("type", dtype, &expected.dtype),
-            ("shape", dims, &expected.dims),
-            ("offset", offset, &expected.offset),
-            ("length", length, &expected.length),
-        ];
-        // What is printed is all there is to these values: one of them is unequal as text too.
-        let unequal = pairs.into_iter().map(|(f, a, b)| (f, debug(a), debug(b)));
-        if let Some((field, a, b)) = unequal.into_iter().find(|(_, a, b)| a != b) {
-            return Err(differs(field, a, b));
+        let mut pairs = found.printed().into_iter().zip(expected.printed());
+        // What is printed is all there is to these values: unequal ones are unequal as text too.
+        if let Some(((field, found), (_, wanted))) = pairs.find(|(a, b)| a != b) {
+            let tensor = expected.label();
+            return Err(CheckpointError::Tensor { tensor, field, found, expected: wanted });
         }
     }
     Ok(())

@@ -111,7 +111,7 @@ impl Bucket {
         })
     }
 
-    /// Its numbers, where they lie in all lists.
+    /// The bucket's numbers, where they lie in all lists.
     pub fn of<'l>(&self, lists: &'l mut [&mut [f32]]) -> Vec<&'l mut [f32]> {
         let mut found = self.lists().peekable();
         let all = lists.iter_mut().enumerate().rev();

@@ -47,7 +47,18 @@ pub trait Crew: std::fmt::Debug + Send {
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
     fn gather(&mut self, mine: &[u8]) -> Result<Vec<u8>> {
-        gather(self, mine)
+        let (rank, size, len) = (self.rank(), self.size(), mine.len());
+        let mut all = vec![0; size * len];
+        all[rank * len..(rank + 1) * len].copy_from_slice(mine);
+        // Blocks of 1, 2, 4, .. neighbours are exchanged.
+        for distance in distances(size) {
+            let first = rank & !(2 * distance - 1); // of the group of two blocks
+            let group = &mut all[first * len..(first + 2 * distance) * len];
+            let (low, high) = group.split_at_mut(distance * len);
+            let (give, take) = if rank & distance == 0 { (low, high) } else { (high, low) };
+            self.exchange_bytes(rank ^ distance, give, take)?;
+        }
+        Ok(all)
     }
 
     /// Bytes of rank 0, for all.
@@ -55,7 +66,16 @@ pub trait Crew: std::fmt::Debug + Send {
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
     fn share(&mut self, bytes: &mut [u8]) -> Result<()> {
-        share(self, bytes)
+        let (rank, size) = (self.rank(), self.size());
+        // 1, 2, 4, .. ranks have the bytes.
+        for distance in distances(size) {
+            if rank < distance {
+                self.exchange_bytes(rank + distance, bytes, &mut [])?;
+            } else if rank < 2 * distance {
+                self.exchange_bytes(rank - distance, &[], bytes)?;
+            }
+        }
+        Ok(())
     }
 
     /// Checks that all ranks have the same `what`, a word in the plural, by a fingerprint.
@@ -141,13 +161,10 @@ pub fn double(crew: &mut (impl Crew + ?Sized), x: &mut [&mut [f32]], spans: Span
     let Spans(mut spans) = spans;
     for distance in distances(size).rev() {
         let (Some(mine), Some(whole)) = (spans.pop(), spans.last()) else { break };
-        if rank & distance == 0 {
-            let [left, mut right] = halves(x, whole, mine.end);
-            crew.exchange(rank ^ distance, &shared(&left), &mut right)?;
-        } else {
-            let [mut left, right] = halves(x, whole, mine.start);
-            crew.exchange(rank ^ distance, &shared(&right), &mut left)?;
-        }
+        let is_left = rank & distance == 0;
+        let [left, right] = halves(x, whole, if is_left { mine.end } else { mine.start });
+        let (give, mut take) = if is_left { (left, right) } else { (right, left) };
+        crew.exchange(rank ^ distance, &shared(&give), &mut take)?;
     }
     Ok(())
 }
@@ -174,37 +191,6 @@ fn halves<'x>(
 
 fn shared<'x>(lists: &'x [&mut [f32]]) -> Vec<&'x [f32]> {
     lists.iter().map(|list| &**list).collect()
-}
-
-/// [`Crew::gather`]: blocks of 1, 2, 4, .. neighbours are exchanged.
-fn gather(crew: &mut (impl Crew + ?Sized), mine: &[u8]) -> Result<Vec<u8>> {
-    let (rank, size, len) = (crew.rank(), crew.size(), mine.len());
-    let mut all = vec![0; size * len];
-    all[rank * len..(rank + 1) * len].copy_from_slice(mine);
-    for distance in distances(size) {
-        let first = rank & !(2 * distance - 1); // of the group of two blocks
-        let group = &mut all[first * len..(first + 2 * distance) * len];
-        let (low, high) = group.split_at_mut(distance * len);
-        if rank & distance == 0 {
-            crew.exchange_bytes(rank ^ distance, low, high)?;
-        } else {
-            crew.exchange_bytes(rank ^ distance, high, low)?;
-        }
-    }
-    Ok(all)
-}
-
-/// [`Crew::share`]: 1, 2, 4, .. ranks have the bytes.
-fn share(crew: &mut (impl Crew + ?Sized), bytes: &mut [u8]) -> Result<()> {
-    let (rank, size) = (crew.rank(), crew.size());
-    for distance in distances(size) {
-        if rank < distance {
-            crew.exchange_bytes(rank + distance, bytes, &mut [])?;
-        } else if rank < 2 * distance {
-            crew.exchange_bytes(rank - distance, &[], bytes)?;
-        }
-    }
-    Ok(())
 }
 
 /// 1, 2, 4, .. below `size`.

@@ -24,7 +24,7 @@ pub struct InProcess {
     rank: usize,
     everyone: Arc<Vec<Sender<Letter>>>,
     inbox: Receiver<Letter>,
-    /// Came before they were asked for.
+    /// Letters that came before they were asked for.
     early: VecDeque<Letter>,
     deadline: Duration,
     traffic: Traffic,
@@ -35,7 +35,7 @@ pub struct InProcess {
 pub struct Traffic {
     /// Messages that held something.
     pub messages: u64,
-    /// Their bytes.
+    /// Bytes in these messages.
     pub bytes: u64,
 }
 

@@ -67,12 +67,12 @@ impl TokenDataset {
         TokenDataset::all(Store::NarrowFiles(Arc::new(files)))
     }
 
-    /// The same, with windows that begin only at these positions (in rising order).
+    /// This dataset with windows that begin only at these positions (in rising order).
     pub fn with_starts(self, starts: Vec<usize>) -> TokenDataset {
         TokenDataset { starts: Some(starts), ..self }
     }
 
-    /// The same as passages that stand alone: a row of a batch is one of these windows, with nothing
+    /// This dataset as passages that stand alone: a row of a batch is one of these windows, with nothing
     /// after it, and token `i` is a target where `is_target[i]`. Rows are as long as the longest
     /// passage of their batch needs; what is left of the others is padding, which is no target.
     ///
@@ -88,7 +88,7 @@ impl TokenDataset {
         self.passages.as_ref().map(|passages| passages.windows.len())
     }
 
-    /// The same with the token `end` at each of the given places: where texts end.
+    /// This dataset with the token `end` at each of the given places, where texts end.
     ///
     /// # Errors
     /// [`Error::Config`] when the places do not rise, or one is beyond the last token.

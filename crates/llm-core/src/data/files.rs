@@ -26,7 +26,7 @@ struct Part {
     /// Bytes of the whole file, and those before the part.
     file_len: u64,
     skipped: u64,
-    /// Its first byte's place in the sequence, and the one after its last.
+    /// Place of the part's first byte in the sequence, and the place after its last.
     start: usize,
     end: usize,
     modified: Option<SystemTime>,

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// Which tokens are a window of their own, and which of them are targets.
 pub(super) struct Passages {
     pub windows: Vec<Window>,
-    /// Of every token.
+    /// Whether each token is a target that counts.
     is_target: Vec<bool>,
     /// The pass that was asked for last.
     pass: Mutex<Option<Pass>>,

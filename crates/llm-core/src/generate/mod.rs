@@ -22,9 +22,9 @@ use std::fmt;
 /// A token that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// Its number.
+    /// The token number.
     pub token: TokenId,
-    /// ln p of it in the model's own distribution, before temperature and every other setting.
+    /// ln p of the token in the model's own distribution, before temperature and every other setting.
     pub logprob: f32,
 }
 
@@ -51,7 +51,7 @@ pub struct Choice {
 pub struct Generator<'m> {
     decoder: Decoder<'m>,
     sampling: Sampling,
-    /// T.
+    /// T: positions of the model.
     window: usize,
     slide: usize,
     /// The prompt, and what was written.
@@ -87,7 +87,7 @@ impl<'m> Generator<'m> {
         Generator::with_weights(model, prompt, sampling, slide, None)
     }
 
-    /// The same with small weights, see [`Decoder::with_weights`].
+    /// [`Generator::new`] with small weights, see [`Decoder::with_weights`].
     ///
     /// # Errors
     /// As [`Generator::new`]; [`Error::Config`] naming a matrix with a number that does not fit.

@@ -26,7 +26,7 @@ pub struct Sampling {
     pub repetition_penalty: f32,
     /// How far back a token counts as occurred; 0: from the beginning.
     pub repeat_last_n: usize,
-    /// Of the draws: the i-th token's draw is a function of (seed, sample, i).
+    /// Seed of the draws: the i-th token's draw is a function of (seed, sample, i).
     pub seed: u64,
     /// Which of several texts of the same seed, from 0.
     pub sample: u64,

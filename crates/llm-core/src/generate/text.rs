@@ -9,11 +9,11 @@ use serde::Serialize;
 /// A text that was written.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// Its bytes, without a stop and what comes behind it.
+    /// Bytes of the text, without a stop and what comes behind it.
     pub text: Vec<u8>,
     /// What was drawn, a stop and the token that ends a text included.
     pub choices: Vec<Choice>,
-    /// Why it ended.
+    /// Why the text ended.
     pub finish: Finish,
 }
 
@@ -21,9 +21,9 @@ pub struct Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Finish {
-    /// It is as long as was asked for.
+    /// The text is as long as was asked for.
     Length,
-    /// It has come to its end, or to a stop.
+    /// The text has come to its end, or to a stop.
     Stop,
     /// The caller's callback stopped it.
     Interrupted,

@@ -57,7 +57,7 @@ impl Dropout {
         (self.threshold, self.scale, self.place)
     }
 
-    /// The same place from row `rows` on.
+    /// These masks from row `rows` on.
     pub fn skip(self, rows: usize) -> Dropout {
         Dropout { first_row: self.first_row.wrapping_add(rows as u64), ..self }
     }

@@ -31,7 +31,10 @@ macro_rules! map_kernel {
                     }
                 }
             }
-            $crate::kernels::parallel::with_two(y, $a, $b, $crate::kernels::parallel::$grain, chunk);
+            $crate::kernels::parallel::chunks(y, $crate::kernels::parallel::$grain, |start, y| {
+                let place = start..start + y.len();
+                chunk(y, &$a[place.clone()], &$b[place]);
+            });
         }
     };
 }

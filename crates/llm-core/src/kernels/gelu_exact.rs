@@ -12,7 +12,7 @@ use super::elementwise::map_kernel;
 use super::math::exp;
 use super::simd::fma;
 
-/// Of P, the highest power first.
+/// Coefficients of P, the highest power first.
 const P: [f32; 10] = [
     0.170_872_77,
     -0.822_152_23,

@@ -4,6 +4,7 @@
 //! results have the same bits for any number of threads. Work below about 20 µs stays on one
 //! thread: waking a second one would cost more.
 
+use crate::base::scoped;
 use rayon::prelude::*;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,21 +24,6 @@ pub fn chunks(out: &mut [f32], grain: usize, f: impl Fn(usize, &mut [f32]) + Syn
 /// Calls `f(piece of out, piece of x)` for pieces at the same place, as [`chunks`] cuts them.
 pub fn with_one(out: &mut [f32], x: &[f32], grain: usize, f: impl Fn(&mut [f32], &[f32]) + Sync) {
     chunks(out, grain, |start, out| f(out, &x[start..start + out.len()]));
-}
-
-/// Calls `f(piece of out, piece of a, piece of b)` for pieces at the same place, as [`chunks`] cuts
-/// them.
-pub fn with_two(
-    out: &mut [f32],
-    a: &[f32],
-    b: &[f32],
-    grain: usize,
-    f: impl Fn(&mut [f32], &[f32], &[f32]) + Sync,
-) {
-    chunks(out, grain, |start, out| {
-        let place = start..start + out.len();
-        f(out, &a[place.clone()], &b[place]);
-    });
 }
 
 /// Calls `f(first_row, rows)` for groups of whole rows of `width` elements, in parallel if there
@@ -122,15 +108,7 @@ thread_local! {
 
 /// Runs `f` on this thread, and nothing that is cut here on others: they have work of their own.
 pub fn alone<T>(f: impl FnOnce() -> T) -> T {
-    /// Puts the old state back, also when `f` panics.
-    struct Restore(bool);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            ALONE.set(self.0);
-        }
-    }
-    let _restore = Restore(ALONE.replace(true));
-    f()
+    scoped(&ALONE, true, f)
 }
 
 /// `None`: not worth cutting.

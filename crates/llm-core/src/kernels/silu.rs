@@ -82,7 +82,7 @@ mod tests {
         x / (1.0 + (-x).exp())
     }
 
-    /// Its derivative.
+    /// silu′(x).
     fn slope(x: f64) -> f64 {
         (naive(x + 1e-6) - naive(x - 1e-6)) / 2e-6
     }

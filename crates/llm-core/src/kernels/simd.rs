@@ -153,37 +153,38 @@ pub(crate) fn ask_for<T>(at: *const T) {
 }
 
 /// Defines a function whose body is compiled once per [`Level`] and dispatched at run time.
-/// Inside the body the constant `FMA` says whether fused multiply-add is cheap.
+/// Inside the body the constant `FMA` says whether fused multiply-add is cheap. The function may have a
+/// constant of its own.
 macro_rules! simd_kernel {
-    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident$(<const $C:ident: $Const:ty>)?($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$meta])*
         #[allow(unsafe_code)]
-        $vis fn $name($($arg: $ty),*) $(-> $ret)? {
+        $vis fn $name$(<const $C: $Const>)?($($arg: $ty),*) $(-> $ret)? {
             #[inline(always)]
             #[allow(clippy::extra_unused_type_parameters)]
-            fn body<const FMA: bool>($($arg: $ty),*) $(-> $ret)? $body
+            fn body<const FMA: bool $(, const $C: $Const)?>($($arg: $ty),*) $(-> $ret)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-            fn avx512($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+            fn avx512$(<const $C: $Const>)?($($arg: $ty),*) $(-> $ret)? { body::<true $(, $C)?>($($arg),*) }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
-            fn avx2($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+            fn avx2$(<const $C: $Const>)?($($arg: $ty),*) $(-> $ret)? { body::<true $(, $C)?>($($arg),*) }
 
             #[cfg(target_arch = "x86_64")]
             match $crate::kernels::simd::level() {
                 // SAFETY: `level()` returns a level only after the processor was asked for it.
-                $crate::kernels::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                $crate::kernels::simd::Level::Avx512 => return unsafe { avx512$(::<$C>)?($($arg),*) },
                 // SAFETY: as above.
-                $crate::kernels::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                $crate::kernels::simd::Level::Avx2 => return unsafe { avx2$(::<$C>)?($($arg),*) },
                 _ => {}
             }
             #[cfg(target_arch = "aarch64")]
             if $crate::kernels::simd::level().is_fused() {
-                return body::<true>($($arg),*);
+                return body::<true $(, $C)?>($($arg),*);
             }
-            body::<false>($($arg),*)
+            body::<false $(, $C)?>($($arg),*)
         }
     };
 }

@@ -31,7 +31,7 @@ pub struct Batch {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchShape {
-    /// B: windows.
+    /// B: number of windows.
     pub batch_size: usize,
     /// T: tokens of a window.
     pub seq_len: usize,
@@ -46,7 +46,7 @@ impl From<[usize; 2]> for BatchShape {
 /// What decides a batch, and every other random choice about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The run's.
+    /// Seed of the run.
     pub seed: u64,
     /// Steps done before.
     pub step: u64,
@@ -71,7 +71,8 @@ impl Batch {
         Batch { inputs, targets, shape, origin: Origin::default(), step_targets: None }
     }
 
-    /// The same with rows of `seq_len` at least; what they lack is padding, which counts for nothing.
+    /// This batch with rows of `seq_len` tokens at least; what they lack is padding, which counts for
+    /// nothing.
     pub fn padded(&self, seq_len: usize) -> Cow<'_, Batch> {
         let [b, t] = self.shape;
         if t == 0 || seq_len <= t || b * t != self.inputs.len() || b * t != self.targets.len() {

@@ -76,7 +76,7 @@ impl Block {
     /// leaves the block, and the new positions join the cache of the `before` that were read.
     ///
     /// # Errors
-    /// Those of [`Attention::decode`].
+    /// As [`Attention::decode`].
     pub(crate) fn forward_rows(
         &self,
         attention: &dyn Attention,

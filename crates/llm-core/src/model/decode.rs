@@ -6,7 +6,7 @@ use crate::autograd::no_grad;
 use crate::base::{Error, Result};
 use crate::kernels::gemm::matrix;
 use crate::kernels::rows;
-use crate::ops::AttentionParams;
+use crate::ops::{AttentionParams, expect_shape};
 use crate::tensor::Tensor;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -67,14 +67,6 @@ pub struct Position<'a> {
     pub y: &'a mut [f32],
 }
 
-/// `Err` unless `x` has this shape.
-fn expect(x: &Tensor, name: &str, shape: &[usize]) -> Result<()> {
-    if x.shape() == shape {
-        return Ok(());
-    }
-    Err(Error::shape("decode", format!("{name} of shape {shape:?}"), x.shape()))
-}
-
 /// M of `w [C, M]`.
 fn width_of(w: &Tensor, d_model: usize) -> Result<usize> {
     match *w.shape() {
@@ -103,7 +95,7 @@ impl Decode<'_> {
         let m = width_of(w, self.d_model)?;
         let (n, mut y) = (self.positions(), vec![0.0; self.positions() * m]);
         if let Some(b) = b {
-            expect(b, "b", &[m])?;
+            expect_shape("decode", "b of shape", b, &[m])?;
             rows::fill(&mut y, b.data());
         }
         self.scratch.products.add_linear(&mut y, self.x, w, n);
@@ -135,9 +127,9 @@ impl Decode<'_> {
     /// [`Error::Shape`] naming the tensor whose shape does not fit.
     pub fn add_linear(&mut self, y: &[f32], w: &Tensor, b: Option<&Tensor>) -> Result<()> {
         let n = self.positions();
-        expect(w, "w", &[y.len() / n.max(1), self.d_model])?;
+        expect_shape("decode", "w of shape", w, &[y.len() / n.max(1), self.d_model])?;
         if let Some(b) = b {
-            expect(b, "b", &[self.d_model])?;
+            expect_shape("decode", "b of shape", b, &[self.d_model])?;
             rows::add_each(self.stream, b.data());
         }
         self.scratch.products.add_linear(self.stream, y, w, n);

@@ -85,7 +85,7 @@ impl TinyGPT {
     /// in `cache`, one buffer for each block.
     ///
     /// # Errors
-    /// Those of [`Attention::decode`](super::Attention::decode).
+    /// As [`Attention::decode`](super::Attention::decode).
     pub(crate) fn run_rows(
         &self,
         tokens: &[TokenId],

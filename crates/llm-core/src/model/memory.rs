@@ -17,7 +17,7 @@ struct Count {
 }
 
 impl BuffersInUse {
-    fn take<const N: usize>(&mut self, lengths: [u128; N]) {
+    fn take(&mut self, lengths: impl IntoIterator<Item = u128>) {
         for len in lengths {
             let count = self.0.entry(len).or_default();
             count.used += 1;
@@ -25,10 +25,16 @@ impl BuffersInUse {
         }
     }
 
-    fn give<const N: usize>(&mut self, lengths: [u128; N]) {
+    fn give(&mut self, lengths: impl IntoIterator<Item = u128>) {
         for len in lengths {
             self.0.entry(len).or_default().used -= 1;
         }
+    }
+
+    /// Buffers that are taken and given back at once.
+    fn pass<const N: usize>(&mut self, lengths: [u128; N]) {
+        self.take(lengths);
+        self.give(lengths);
     }
 
     fn total(&self) -> u128 {
@@ -53,7 +59,7 @@ pub struct Footprint<'a> {
 }
 
 impl<'a> Footprint<'a> {
-    /// Of a model with this attention, AdamW and steps of one micro-batch.
+    /// The footprint of a model with this attention, AdamW and steps of one micro-batch.
     pub fn new(config: &'a Config, attention: &dyn Attention) -> Footprint<'a> {
         let (kept, attention) = (attention.kept(config), attention.parameters(config));
         Footprint { config, attention, kept, slots: 2, micro_batches: 1 }
@@ -104,99 +110,129 @@ impl TinyGPT {
 /// Numbers of f32 that training takes at most: weights, the optimizer's state, gradients, and what
 /// a batch of `rows` leaves for backward.
 fn training(of: &Footprint<'_>, rows: usize) -> u128 {
-    let Footprint { config, attention, kept: Kept { qkv, heads, normed_keys }, slots, .. } = of;
     let parameters = u128::from(of.parameter_count());
     let waiting = u128::from(of.kept_gradients()) * parameters;
-    let gradients: Vec<u128> = attention.iter().map(|(_, p)| u128::from(p.numel())).collect();
-    let sizes = [config.vocab_size, config.d_model, config.seq_len];
-    let [v, c, t] = sizes.map(|n| n as u128);
-    let [inner, hidden] = [config.inner(), config.hidden()].map(|n| n as u128);
-    let n = rows as u128;
-    let [qkv, heads, keys] = [*qkv, *heads, *normed_keys].map(|of_row| n * of_row as u128);
-    let (stream, act, wide) = (n * c, n * inner, n * hidden);
-    // Normed queries and keys are cut out, normed and joined with the values.
-    let normed = keys > 0;
-    let learned = config.positions == Positions::Learned;
-    let ngrams = config.all_ngram_rows() as u128;
-    let mut buffers = BuffersInUse::default();
+    let mut step = StepOnPaper::new(of, rows as u128);
+    step.forward();
+    step.backward_of_head();
+    for _ in 0..of.config.n_layers {
+        step.backward_of_mlp();
+        step.backward_of_attention();
+    }
+    let [v, c, t] = step.sizes;
+    let ngrams = step.ngrams;
+    step.buffers.take((!of.config.tied_head).then_some(v * c));
+    step.buffers.take(step.learned.then_some(t * c));
+    step.buffers.take((ngrams > 0).then_some(ngrams * c));
+    (1 + of.slots as u128) * parameters + waiting + step.buffers.total()
+}
 
-    // Forward: the embeddings and their sums; per block x, norm, qkv, y, x', norm', and what the
-    // MLP's activation took and made stay.
-    buffers.take([stream]);
-    if learned || ngrams > 0 {
-        buffers.take([stream; 2]);
-        buffers.give([stream; 2]);
-    }
-    for _ in 0..config.n_layers {
-        if normed {
-            buffers.take([heads, keys]); // queries, keys
-            buffers.take([heads, keys, keys, qkv]); // their norms, values, all before
-            buffers.give([heads, keys, keys, qkv]);
-        }
-        buffers.take([stream, qkv, heads]); // norm, qkv, y
-        buffers.take([stream, stream]); // projection, sum
-        buffers.give([stream]);
-        buffers.take([stream, wide, act]); // norm, hidden, gelu
-        buffers.take([stream, stream]); // out, sum
-        buffers.give([stream]);
-    }
-    buffers.take([stream]); // final norm
-    buffers.take([n * v]); // logits, which become their own gradient
+/// A training step whose buffers are taken and given back on paper, and the lengths of these.
+struct StepOnPaper<'f> {
+    of: &'f Footprint<'f>,
+    buffers: BuffersInUse,
+    /// V, C and the context's length.
+    sizes: [u128; 3],
+    logits: u128,
+    stream: u128,
+    act: u128,
+    wide: u128,
+    qkv: u128,
+    heads: u128,
+    /// Normed keys; 0 where they are not normed.
+    keys: u128,
+    learned: bool,
+    ngrams: u128,
+}
 
-    // Backward, in the other direction; gradients of parameters stay until the update.
-    buffers.take([stream]);
-    buffers.take([v * c]);
-    if config.head_bias {
-        buffers.take([v]);
-    }
-    buffers.give([n * v]);
-    buffers.give([stream]);
-    buffers.take([stream]); // final norm
-    buffers.give([stream; 2]);
-    for _ in 0..config.n_layers {
-        buffers.take([stream]); // the other way of the sum
-        buffers.take([act]);
-        buffers.take([inner * c]); // out
-        if config.mlp_bias {
-            buffers.take([c]);
+impl<'f> StepOnPaper<'f> {
+    fn new(of: &'f Footprint<'f>, n: u128) -> StepOnPaper<'f> {
+        let Footprint { config, kept: Kept { qkv, heads, normed_keys }, .. } = of;
+        let sizes = [config.vocab_size, config.d_model, config.seq_len].map(|n| n as u128);
+        let of_rows = |of_row: usize| n * of_row as u128;
+        StepOnPaper {
+            of,
+            buffers: BuffersInUse::default(),
+            sizes,
+            logits: n * sizes[0],
+            stream: n * sizes[1],
+            act: of_rows(config.inner()),
+            wide: of_rows(config.hidden()),
+            qkv: of_rows(*qkv),
+            heads: of_rows(*heads),
+            keys: of_rows(*normed_keys),
+            learned: config.positions == Positions::Learned,
+            ngrams: config.all_ngram_rows() as u128,
         }
+    }
+
+    /// The embeddings and their sums; per block x, norm, qkv, y, x', norm', and what the MLP's
+    /// activation took and made stay.
+    fn forward(&mut self) {
+        let StepOnPaper { of, buffers, logits, stream, act, wide, qkv, heads, keys, .. } = self;
+        let (stream, heads, keys, qkv) = (*stream, *heads, *keys, *qkv);
+        buffers.take([stream]);
+        if self.learned || self.ngrams > 0 {
+            buffers.pass([stream; 2]);
+        }
+        for _ in 0..of.config.n_layers {
+            // Normed queries and keys are cut out, normed and joined with the values.
+            if keys > 0 {
+                buffers.take([heads, keys]); // queries, keys
+                buffers.pass([heads, keys, keys, qkv]); // their norms, values, all before
+            }
+            buffers.take([stream, qkv, heads, stream]); // norm, qkv, y, sum
+            buffers.pass([stream]); // projection
+            buffers.take([stream, *wide, *act, stream]); // norm, hidden, gelu, sum
+            buffers.pass([stream]); // out
+        }
+        buffers.take([stream, *logits]); // final norm; logits, which become their own gradient
+    }
+
+    /// The other direction begins; gradients of parameters stay until the update.
+    fn backward_of_head(&mut self) {
+        let StepOnPaper { of, buffers, sizes: [v, c, _], logits, stream, .. } = self;
+        buffers.take([*stream, *v * *c]);
+        buffers.take(of.config.head_bias.then_some(*v));
+        buffers.give([*logits, *stream]);
+        buffers.take([*stream]); // final norm
+        buffers.give([*stream; 2]);
+    }
+
+    fn backward_of_mlp(&mut self) {
+        let StepOnPaper { of, buffers, sizes: [_, c, _], stream, act, wide, .. } = self;
+        let (stream, act, wide, c) = (*stream, *act, *wide, *c);
+        let [inner, hidden] = [of.config.inner(), of.config.hidden()].map(|n| n as u128);
+        let bias = |n| of.config.mlp_bias.then_some(n);
+        buffers.take([stream, act, inner * c]); // the other way of the sum, out
+        buffers.take(bias(c));
         buffers.give([stream, act]);
         buffers.take([wide]); // gelu
         buffers.give([wide, act]);
-        buffers.take([stream]);
-        buffers.take([c * hidden]); // hidden
-        if config.mlp_bias {
-            buffers.take([hidden]);
-        }
+        buffers.take([stream, c * hidden]); // hidden
+        buffers.take(bias(hidden));
         buffers.give([wide, stream]);
         buffers.take([stream]); // norm'
         buffers.give([stream; 3]);
-        buffers.take([stream]); // the other way of the sum
-        buffers.take([heads]);
+    }
+
+    fn backward_of_attention(&mut self) {
+        let StepOnPaper { of, buffers, stream, qkv, heads, keys, .. } = self;
+        let (stream, qkv, heads, keys) = (*stream, *qkv, *heads, *keys);
+        buffers.take([stream, heads]); // the other way of the sum
         buffers.give([stream]);
-        buffers.take([qkv]); // attention
+        buffers.take([qkv]);
         buffers.give([heads, heads, qkv]);
-        if normed {
-            buffers.take([heads, keys, keys, heads, keys, qkv]); // of the parts, of the norms, of all
-            buffers.give([heads, keys, keys, heads, keys, qkv]);
+        if keys > 0 {
+            buffers.pass([heads, keys, keys, heads, keys, qkv]); // of the parts, of the norms, of all
             buffers.give([heads, keys]);
         }
         buffers.take([stream]);
-        gradients.iter().for_each(|&len| buffers.take([len])); // of the attention's parameters
+        buffers.take(of.attention.iter().map(|(_, p)| u128::from(p.numel())));
         buffers.give([qkv, stream]);
         buffers.take([stream]); // norm
         buffers.give([stream; 3]);
     }
-    if !config.tied_head {
-        buffers.take([v * c]);
-    }
-    if learned {
-        buffers.take([t * c]);
-    }
-    if ngrams > 0 {
-        buffers.take([ngrams * c]);
-    }
-    (1 + *slots as u128) * parameters + waiting + buffers.total()
 }
 
 #[cfg(test)]

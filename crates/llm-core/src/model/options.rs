@@ -54,7 +54,7 @@ pub(super) type Affine<'a> = [Option<&'a Tensor>; 2];
 /// A kind of norm: its equation once as an op for training, once on plain rows for a growing text.
 #[derive(Debug)]
 pub struct NormRow {
-    /// In a few words.
+    /// Description in a few words.
     pub doc: &'static str,
     /// The piece of a model, for a format that cannot hold it.
     pub piece: fn() -> Message,
@@ -64,7 +64,7 @@ pub struct NormRow {
     pub(super) stats: usize,
     /// y of x, of the same shape; gain and bias, ε.
     pub(super) op: fn(&Tensor, Affine<'_>, f32) -> Result<Tensor>,
-    /// The same on rows.
+    /// [`NormRow::op`] on plain rows.
     pub(super) rows: NormRows,
 }
 
@@ -72,7 +72,7 @@ pub struct NormRow {
 type NormRows = fn(&mut [f32], &mut [f32], &[f32], Affine<'_>, usize, f32);
 
 impl Norm {
-    /// Its equation and its description.
+    /// The norm's equation and description.
     pub fn row(self) -> &'static NormRow {
         match self {
             Norm::Layer => &NormRow {
@@ -123,7 +123,7 @@ choices!(Mlp, Gelu = "gelu", SwiGlu = "swiglu", Relu2 = "relu2");
 /// once on plain rows for a growing text.
 #[derive(Debug)]
 pub struct MlpRow {
-    /// In a few words.
+    /// Description in a few words.
     pub doc: &'static str,
     /// The piece of a model, for a format that cannot hold it.
     pub piece: fn() -> Message,
@@ -137,7 +137,7 @@ pub struct MlpRow {
 }
 
 impl Mlp {
-    /// Its equation and its description.
+    /// The MLP's equation and description.
     pub fn row(self) -> &'static MlpRow {
         match self {
             Mlp::Gelu => &MlpRow {

@@ -11,11 +11,11 @@ use std::collections::HashMap;
 /// One parameter, apart from its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Param {
-    /// Lengths of its axes.
+    /// Lengths of the axes.
     pub shape: Vec<usize>,
-    /// Its first values.
+    /// The first values.
     pub start: Start,
-    /// What it is.
+    /// What the parameter is in its model.
     pub role: Role,
     /// Whether 4 bits are too few for it, where other matrices of a model for writing have them.
     pub sensitive: bool,
@@ -43,7 +43,7 @@ impl Param {
         Param { shape, start, role, sensitive: false }
     }
 
-    /// The same, but never in 4 bits. Softmax turns a small error of a score into a large one of a
+    /// This parameter, but never in 4 bits. Softmax turns a small error of a score into a large one of a
     /// weight: of all matrices of a block those that give queries and keys cost by far the most when
     /// they are rounded to 4 bits.
     pub fn sensitive(self) -> Param {
@@ -102,7 +102,7 @@ pub type ParamList = Vec<(String, Param)>;
 pub struct Parameters(Vec<(String, Tensor)>);
 
 impl Parameters {
-    /// These, in this order.
+    /// Parameters with their names, in this order.
     pub fn new(list: Vec<(String, Tensor)>) -> Parameters {
         Parameters(list)
     }
@@ -138,7 +138,7 @@ impl Parameters {
         Ok(AttentionParams { w_qkv, b_qkv, w_proj, b_proj })
     }
 
-    /// All, with their names.
+    /// All parameters, with their names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.0.iter().map(|(name, p)| (name.as_str(), p))
     }
@@ -148,7 +148,7 @@ impl Parameters {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan<'a> {
     pub(super) config: &'a Config,
-    /// Of one block's attention.
+    /// The parameters of one block's attention.
     pub(super) attention: &'a ParamList,
 }
 

@@ -27,7 +27,7 @@ impl SmallWeights {
 /// What a product needs besides its row and its matrix.
 #[derive(Debug, Default)]
 pub(crate) struct Products {
-    /// None, unless the text is written with them.
+    /// Small copies of the matrices; none, unless the text is written with them.
     pub small: SmallWeights,
     /// Sums of groups of rows, for products of a single position.
     partial: Vec<f32>,

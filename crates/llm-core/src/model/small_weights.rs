@@ -30,12 +30,9 @@ fn inputs_and_outputs(w: &Tensor, stored: Stored) -> [usize; 2] {
 
 /// `Err` naming the matrix, if it has a number that is too large for its scale.
 fn checked(kind: SmallKind, name: &str, w: &[f32], made: SmallMatrix) -> Result<SmallMatrix> {
-    if made.is_finite() && all_finite(w) {
-        return Ok(made);
-    }
     let reason =
         message!("'{}' has a number that {} cannot hold", name.escape_default(), kind.to_string());
-    Err(Error::config("weights", reason))
+    Error::unless(made.is_finite() && all_finite(w), "weights", reason).map(|()| made)
 }
 
 /// What becomes of each parameter when the matrices are kept as `kind`.

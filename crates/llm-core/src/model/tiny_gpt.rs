@@ -95,7 +95,7 @@ impl DerefMut for TinyGPT {
     }
 }
 
-/// Its settings; the parameters' numbers would fill pages.
+/// The settings; the parameters' numbers would fill pages.
 impl fmt::Debug for TinyGPT {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("TinyGPT");
@@ -113,7 +113,7 @@ impl TinyGPT {
         TinyGPT::with_attention(config, Arc::new(SingleHead), seed)
     }
 
-    /// The same model with any other attention. Equal seeds give equal weights for every attention.
+    /// The model with any other attention. Equal seeds give equal weights for every attention.
     ///
     /// # Errors
     /// [`Error::Config`] when a size is outside its limits or the attention does not fit.
@@ -196,17 +196,16 @@ impl TinyGPT {
         &self.attention
     }
 
-    /// The same parameters, shared and not copied, behind another attention: for example with some
+    /// The model's parameters, shared and not copied, behind another attention: for example with some
     /// heads switched off.
     ///
     /// # Errors
     /// [`Error::Config`] when the attention does not fit the model.
     pub fn attending_with(&self, attention: Arc<dyn Attention>) -> Result<TinyGPT> {
         check_attention(attention.as_ref(), &self.config)?;
-        if attention.parameters(&self.config) != self.attention.parameters(&self.config) {
-            let reason = message!("it has other parameters than the model's attention");
-            return Err(Error::config("attention", reason));
-        }
+        let [given, own] = [&attention, &self.attention].map(|a| a.parameters(&self.config));
+        let reason = message!("it has other parameters than the model's attention");
+        Error::unless(given == own, "attention", reason)?;
         Ok(TinyGPT { attention, ..self.clone() })
     }
 

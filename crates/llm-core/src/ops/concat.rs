@@ -28,13 +28,8 @@ pub fn concat(inputs: &[&Tensor], axis: isize) -> Result<Tensor> {
     let mut shape = first.shape().to_vec();
     shape[axis] = 0;
     for x in inputs {
-        let fits = x.rank() == shape.len()
-            && x.shape()
-                .iter()
-                .zip(first.shape())
-                .enumerate()
-                .all(|(i, (m, n))| i == axis || m == n);
-        if !fits {
+        let equal = |i: usize| i == axis || x.shape()[i] == first.shape()[i];
+        if x.rank() != first.rank() || !(0..x.rank()).all(equal) {
             let expected = format!("{:?}, but for axis {axis}", first.shape());
             return Err(Error::shape("concat", expected, x.shape()));
         }
@@ -72,7 +67,7 @@ pub fn concat(inputs: &[&Tensor], axis: isize) -> Result<Tensor> {
     }))
 }
 
-/// None of an empty array, whatever their width.
+/// Rows of `width`; an empty array has none, whatever their width.
 fn rows(x: &[f32], width: usize) -> std::slice::ChunksExact<'_, f32> {
     x.chunks_exact(width.max(1))
 }

@@ -1,4 +1,4 @@
-//! dropout: noise against learning by heart.
+//! dropout: noise against memorising.
 
 use super::last_dim;
 use crate::base::Result;

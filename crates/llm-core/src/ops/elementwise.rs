@@ -93,7 +93,7 @@ pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// dx = s·dy.
 ///
 /// # Errors
-/// None; a `Result` so that ops compose alike.
+/// No error: a `Result` so that ops compose alike.
 pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let _span = span("mul_scalar");
     let mut y = Buffer::stale(x.numel());
@@ -114,7 +114,7 @@ pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
 /// dx = dy.
 ///
 /// # Errors
-/// None; a `Result` so that ops compose alike.
+/// No error: a `Result` so that ops compose alike.
 pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let _span = span("add_scalar");
     let mut y = Buffer::stale(x.numel());
@@ -134,7 +134,7 @@ pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
 /// dx = dy everywhere.
 ///
 /// # Errors
-/// None; a `Result` so that ops compose alike.
+/// No error: a `Result` so that ops compose alike.
 pub fn sum(x: &Tensor) -> Result<Tensor> {
     Ok(share_of_sum("sum", x, 1))
 }

@@ -27,7 +27,7 @@ pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor>
 /// can put those of another batch in their place.
 ///
 /// # Errors
-/// Those of [`embedding`].
+/// As [`embedding`].
 pub fn embedding_of(
     name: &'static str,
     w: &Tensor,

@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 /// dx = dy·gelu′(x), see [`kernels::gelu`](crate::kernels::gelu).
 ///
 /// # Errors
-/// None; a `Result` so that ops compose alike.
+/// No error: a `Result` so that ops compose alike.
 ///
 /// # Reference
 /// Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)", the tanh form.
@@ -25,7 +25,7 @@ pub fn gelu(x: &Tensor) -> Result<Tensor> {
 /// dx = dy·(Φ(x) + x·φ(x)), see [`kernels::gelu_exact`](crate::kernels::gelu_exact).
 ///
 /// # Errors
-/// None; a `Result` so that ops compose alike.
+/// No error: a `Result` so that ops compose alike.
 ///
 /// # Reference
 /// Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)".

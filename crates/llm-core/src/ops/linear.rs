@@ -45,7 +45,7 @@ pub fn linear_tied(x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Result<Tensor>
     affine(x, w, b, [c, v], true)
 }
 
-/// Both of the above; `transposed`: W is stored `[out, in]`.
+/// [`linear_lastdim`], or where W is stored `[out, in]` (`transposed`) [`linear_tied`].
 fn affine(
     x: &Tensor,
     w: &Tensor,

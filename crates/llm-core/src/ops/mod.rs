@@ -110,7 +110,12 @@ fn with_last(shape: &[usize], last: usize) -> Vec<usize> {
 }
 
 /// `Err` unless `t` has exactly this shape.
-fn expect_shape(op: &'static str, what: &str, t: &Tensor, shape: &[usize]) -> Result<()> {
+pub(crate) fn expect_shape(
+    op: &'static str,
+    what: &str,
+    t: &Tensor,
+    shape: &[usize],
+) -> Result<()> {
     if t.shape() == shape {
         Ok(())
     } else {

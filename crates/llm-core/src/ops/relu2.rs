@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 /// dx = dy·2·max(x, 0).
 ///
 /// # Errors
-/// None; a `Result` so that ops compose alike.
+/// No error: a `Result` so that ops compose alike.
 ///
 /// # Reference
 /// So et al., "Primer: Searching for Efficient Transformers for Language Modeling".

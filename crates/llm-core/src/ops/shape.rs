@@ -6,7 +6,7 @@ use crate::buffer::Buffer;
 use crate::profile::span;
 use crate::tensor::{Op, Tensor};
 
-/// The same elements in the same order under another shape. No element is copied: the result
+/// The elements of x in their order under another shape. No element is copied: the result
 /// shares the input's storage.
 ///
 /// # Shapes

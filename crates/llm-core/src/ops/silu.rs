@@ -14,7 +14,7 @@ use crate::tensor::{Op, Tensor};
 /// dx = dy·(σ(x) + x·σ(x)·(1 − σ(x))).
 ///
 /// # Errors
-/// None; a `Result` so that ops compose alike.
+/// No error: a `Result` so that ops compose alike.
 ///
 /// # Reference
 /// Elfwing, Uchibe, Doya, "Sigmoid-Weighted Linear Units for Neural Network Function Approximation

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 /// The defaults are those of the original trainer; both command-line trainers use others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hyperparameters {
-    /// β₁.
+    /// β₁, 0 to below 1: decay of the running mean.
     pub beta1: f32,
-    /// β₂.
+    /// β₂, 0 to below 1: decay of the running mean of squares.
     pub beta2: f32,
-    /// ε.
+    /// ε, above 0: added to the root of the mean of squares.
     pub eps: f32,
-    /// λ.
+    /// λ, 0 or more: weight decay, per unit of the learning rate.
     pub weight_decay: f32,
     /// Decay every tensor (default), or only those with two axes and more.
     pub decay_all: bool,

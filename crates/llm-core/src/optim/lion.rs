@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 
 /// Lion and its state: for each parameter m, a running mean of its gradient.
 ///
-/// It keeps one number per weight where [`AdamW`](super::AdamW) keeps two. Every weight moves by
+/// Lion keeps one number per weight where [`AdamW`](super::AdamW) keeps two. Every weight moves by
 /// the whole learning rate in every step, so the rate is chosen 3 to 10 times smaller than AdamW's
 /// and the decay as many times larger; β₂ is usually 0.99. ε is not used.
 ///

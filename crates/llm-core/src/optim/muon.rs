@@ -21,7 +21,7 @@ use rayon::prelude::*;
 /// the output head and vectors move as in [`AdamW`](super::AdamW); one rate serves both, since the
 /// steps are of one size.
 ///
-/// It looks at whole matrices, so several processes cannot divide its memory.
+/// Muon looks at whole matrices, so several processes cannot divide its memory.
 ///
 /// Reference: Jordan et al., "Muon: An optimizer for hidden layers in neural networks".
 #[derive(Clone, Debug)]

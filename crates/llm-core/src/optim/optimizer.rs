@@ -116,19 +116,18 @@ impl Clone for Box<dyn Optimizer> {
 /// [`OPTIMIZERS`](super::OPTIMIZERS), or these and its own.
 #[derive(Clone, Copy, Debug)]
 pub struct OptimizerRow {
-    /// Its name in checkpoints and settings, for ever.
+    /// The name in checkpoints and settings, for ever.
     pub name: &'static str,
-    /// In a few words.
+    /// Description in a few words.
     pub doc: &'static str,
-    /// What it keeps for every weight.
+    /// The kinds of numbers kept for every weight.
     pub slots: &'static [Slot],
-    /// The keys of its own numbers, each with the value that it has where nothing is said. The type
-    /// of that value is the number's.
+    /// The keys of the optimizer's own numbers, each with its default, whose type is the number's.
     pub settings: &'static [(&'static str, Value)],
     /// Whether it moves each weight by that weight's own numbers alone, so that several processes can
     /// divide its memory.
     pub elementwise: bool,
-    /// Makes a fresh one. It gets a value of the right type for each key of `settings`, and refuses
+    /// Makes a fresh optimizer. It gets a value of the right type for each key of `settings`, and refuses
     /// what is outside its range.
     pub make: fn(Hyperparameters, &Settings) -> Result<Box<dyn Optimizer>>,
 }

@@ -9,9 +9,10 @@ use crate::tensor::Tensor;
 /// A kind of number that an optimizer keeps for every weight, for example a running mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Its name in checkpoints, such as `m`.
+    /// The name in checkpoints, such as `m`.
     pub name: &'static str,
-    /// It is never below 0, and a root is taken of it: a file that says otherwise is refused.
+    /// Whether the number is never below 0, since a root is taken of it: a file that says otherwise is
+    /// refused.
     pub mean_of_squares: bool,
 }
 

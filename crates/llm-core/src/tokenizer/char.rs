@@ -12,7 +12,7 @@ use std::fmt;
 
 /// One token per character.
 ///
-/// Its blob is the vocabulary: for every unit, in rising order of their bytes, its length in one
+/// The blob is the vocabulary: for every unit, in rising order of their bytes, its length in one
 /// byte and its bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CharTokenizer {

@@ -6,7 +6,7 @@ use crate::message;
 
 /// V numbers that stand for no text.
 ///
-/// Its blob is V, in four bytes, little-endian.
+/// The blob is V, in four bytes, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdsTokenizer {
     vocab_size: u32,

@@ -6,7 +6,7 @@ use std::fmt;
 /// A way to cut bytes into tokens, so that the tokens' bytes, one after the other, are the text
 /// again. Decoding never passes through a string: invalid UTF-8 comes back as it was.
 pub trait Tokenizer: Send + Sync {
-    /// Its kind, in checkpoints and flags.
+    /// The name of the kind, in checkpoints and flags.
     fn name(&self) -> &str;
 
     /// V: tokens are 0..V.
@@ -21,7 +21,7 @@ pub trait Tokenizer: Send + Sync {
     /// What a token stands for; nothing for numbers outside 0..V.
     fn bytes_of(&self, token: TokenId) -> &[u8];
 
-    /// What makes it again, together with its name.
+    /// Data from which the tokenizer is made again, together with its name.
     fn blob(&self) -> Vec<u8>;
 
     /// The token that ends a text, if there is one: what writes it has no more to say. No text is cut

@@ -128,12 +128,12 @@ impl Data {
             Some(known) => known,
             None => ToldStories::new((seed, count, cut))?,
         });
-        let train = told.learnt.tokens(tokenizer.as_ref())?;
+        let train = told.learned.tokens(tokenizer.as_ref())?;
         let stories = message!(
             "built-in stories, grammar {}: {} to learn ({}), {} unseen",
             GRAMMAR_VERSION,
             base::thousands(cut),
-            base::bytes(told.learnt.data.len() as u64),
+            base::bytes(told.learned.data.len() as u64),
             base::thousands(count - cut)
         );
         let label = with_facts(stories, vocabulary(tokenizer.as_ref()));

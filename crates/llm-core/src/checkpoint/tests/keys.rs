@@ -13,7 +13,7 @@ fn with_header(change: impl FnOnce(&mut Header)) -> Vec<u8> {
     signed(&postcard::to_stdvec(&header).unwrap(), &body)
 }
 
-/// The same with one setting changed or, where it sorts, added.
+/// A file with one setting changed or, where it sorts, added.
 fn with(key: &str, value: Value) -> Vec<u8> {
     with_header(|h| match h.settings.binary_search_by(|(k, _)| k.as_str().cmp(key)) {
         Ok(at) => h.settings[at].1 = value,

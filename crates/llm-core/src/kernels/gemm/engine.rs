@@ -1,9 +1,9 @@
-//! Who multiplies matrices of f32: the kernels here, or on a Mac Apple's library.
+//! The engine that multiplies matrices of f32: the kernels here, or on a Mac Apple's library.
 
 use crate::base::choices;
 use std::sync::OnceLock;
 
-/// Who multiplies matrices of f32.
+/// The engine that multiplies matrices of f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Engine {
     /// Our kernels: the same bits on every machine.

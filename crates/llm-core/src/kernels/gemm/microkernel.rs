@@ -194,7 +194,7 @@ macro_rules! tile {
             /// See [`Tile`](super::Tile).
             ///
             /// # Safety
-            /// As there.
+            /// As of [`Tile`](super::Tile).
             $(#[target_feature(enable = $features)])?
             pub(in super::super) unsafe fn tile(
                 rows: usize, cols: usize, k: usize, a: Operand, b: *const f32, b_rs: isize, c: Output, f: Factors,

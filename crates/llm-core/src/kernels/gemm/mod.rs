@@ -22,7 +22,7 @@ pub use precision::{Precision, precision, within};
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 
-/// Who may work on a product.
+/// The threads that may work on a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// The calling thread alone: inside a task that is itself one of many.
@@ -34,7 +34,7 @@ pub enum Threads {
 /// How a product is computed. From [`Threads`] alone: in f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// Who works on it.
+    /// The threads that work on it.
     pub threads: Threads,
     /// What the numbers of A and B are rounded to.
     pub precision: Precision,
@@ -66,47 +66,10 @@ pub fn gemm(
     a: ArrayView2<'_, f32>,
     b: ArrayView2<'_, f32>,
     beta: f32,
-    mut c: ArrayViewMut2<'_, f32>,
+    c: ArrayViewMut2<'_, f32>,
     work: impl Into<Execution>,
 ) {
-    let Execution { threads, precision } = work.into();
-    let ((m, k), (k2, n)) = (a.dim(), b.dim());
-    assert!(k == k2 && c.dim() == (m, n), "gemm: [{m}, {k}]·[{k2}, {n}] into {:?}", c.dim());
-    if m == 0 || n == 0 {
-        return;
-    }
-    if k == 0 {
-        return if beta == 0.0 { c.fill(0.0) } else { c.mapv_inplace(|x| x * beta) };
-    }
-    if precision == Precision::F16 {
-        let [a, b] = [a, b].map(|x| x.mapv(precision::to_f16));
-        return gemm(alpha, a.view(), b.view(), beta, c, threads);
-    }
-    let (mut a, mut b) = (a, b);
-    if c.strides()[0] < 0 {
-        c.invert_axis(Axis(0));
-        a.invert_axis(Axis(0));
-    }
-    if c.strides()[1] < 0 {
-        c.invert_axis(Axis(1));
-        b.invert_axis(Axis(1));
-    }
-    // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ where its rows lie together, else beside.
-    let columns = c.strides()[1] == 1 || n == 1;
-    let rows = precision == Precision::F32 && (c.strides()[0] == 1 || m == 1);
-    if !columns && !rows {
-        let mut together = c.as_standard_layout().into_owned();
-        gemm(alpha, a, b, beta, together.view_mut(), Execution { threads, precision });
-        c.assign(&together);
-        return;
-    }
-    let work = Execution { threads, precision };
-    if columns {
-        own([alpha, beta], [a, b], None, &mut c, work);
-    } else {
-        let turned = [b.reversed_axes(), a.reversed_axes()];
-        own([alpha, beta], turned, None, &mut c.view_mut().reversed_axes(), work);
-    }
+    any([alpha, beta], a, b, None, c, work.into());
 }
 
 /// C ← A·B + 1·biasᵀ: [`gemm`] that adds `bias [N]` to every row of C while it is in registers.
@@ -117,23 +80,57 @@ pub fn gemm_bias(
     a: ArrayView2<'_, f32>,
     b: ArrayView2<'_, f32>,
     bias: &[f32],
-    mut c: ArrayViewMut2<'_, f32>,
+    c: ArrayViewMut2<'_, f32>,
     work: impl Into<Execution>,
 ) {
-    let Execution { threads, precision } = work.into();
-    let (m, n) = c.dim();
-    assert!(
-        a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
-    );
-    if precision == Precision::F16 {
+    assert!(bias.len() == c.ncols() && c.is_standard_layout());
+    any([1.0, 0.0], a, b, Some(bias), c, work.into());
+}
+
+/// A product of any shapes and layouts; with a bias C is row-major.
+fn any(
+    [alpha, beta]: [f32; 2],
+    mut a: ArrayView2<'_, f32>,
+    mut b: ArrayView2<'_, f32>,
+    bias: Option<&[f32]>,
+    mut c: ArrayViewMut2<'_, f32>,
+    work: Execution,
+) {
+    let ((m, k), (k2, n)) = (a.dim(), b.dim());
+    assert!(k == k2 && c.dim() == (m, n), "gemm: [{m}, {k}]·[{k2}, {n}] into {:?}", c.dim());
+    if m == 0 || n == 0 {
+        return;
+    }
+    if k == 0 {
+        return match bias {
+            Some(bias) => c.assign(&ArrayView1::from(bias)),
+            None if beta == 0.0 => c.fill(0.0),
+            None => c.mapv_inplace(|x| x * beta),
+        };
+    }
+    if work.precision == Precision::F16 {
         let [a, b] = [a, b].map(|x| x.mapv(precision::to_f16));
-        return gemm_bias(a.view(), b.view(), bias, c, threads);
+        return any([alpha, beta], a.view(), b.view(), bias, c, work.threads.into());
     }
-    if m > 0 && n > 0 && a.ncols() > 0 {
-        let work = Execution { threads, precision };
-        return own([1.0, 0.0], [a, b], Some(bias), &mut c, work);
+    if c.strides()[0] < 0 {
+        c.invert_axis(Axis(0));
+        a.invert_axis(Axis(0));
     }
-    c.rows_mut().into_iter().for_each(|mut row| row.assign(&ArrayView1::from(bias)));
+    if c.strides()[1] < 0 {
+        c.invert_axis(Axis(1));
+        b.invert_axis(Axis(1));
+    }
+    // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ where its rows lie together, else beside.
+    if c.strides()[1] == 1 || n == 1 {
+        own([alpha, beta], [a, b], bias, &mut c, work);
+    } else if work.precision == Precision::F32 && (c.strides()[0] == 1 || m == 1) {
+        let turned = [b.reversed_axes(), a.reversed_axes()];
+        own([alpha, beta], turned, None, &mut c.reversed_axes(), work);
+    } else {
+        let mut together = c.as_standard_layout().into_owned();
+        own([alpha, beta], [a, b], None, &mut together.view_mut(), work);
+        c.assign(&together);
+    }
 }
 
 /// The operand itself, or a copy: the kernels step forwards, and packing pairs reads lines in which
@@ -176,7 +173,7 @@ fn own(
     }
 }
 
-/// Where its numbers lie.
+/// Where the numbers of a product lie.
 fn product(
     [alpha, beta]: [f32; 2],
     a: &ArrayView2<'_, f32>,
@@ -202,7 +199,7 @@ fn product(
     }
 }
 
-/// The same by the tile of machines without fused multiply-add, for the tests.
+/// A product by the tile of machines without fused multiply-add, for the tests.
 #[cfg(test)]
 #[allow(unsafe_code)]
 fn by_four(

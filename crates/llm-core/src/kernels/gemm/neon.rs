@@ -122,7 +122,7 @@ unsafe fn along<const L: i32, const R: usize, const V: usize>(
     b.wrapping_offset(b_rs)
 }
 
-/// The same where the numbers of A lie together in a column of six.
+/// One k of the sums where the numbers of A lie together in a column of six.
 ///
 /// # Safety
 /// B must have that many vectors, the column six numbers.

@@ -1,6 +1,6 @@
 //! Which numbers products multiply, and the scope that says so.
 
-use crate::base::choices;
+use crate::base::{choices, scoped};
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
@@ -66,15 +66,7 @@ pub fn precision() -> Precision {
 /// Calls f in a scope of this precision: the ops that this thread calls inside multiply with it, as
 /// in PyTorch's `autocast`. What they share out to other threads goes with them.
 pub fn within<R>(precision: Precision, f: impl FnOnce() -> R) -> R {
-    /// Ends the scope, also when f panics.
-    struct Before(Precision);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            HERE.set(self.0);
-        }
-    }
-    let _before = Before(HERE.replace(precision));
-    f()
+    scoped(&HERE, precision, f)
 }
 
 #[cfg(test)]

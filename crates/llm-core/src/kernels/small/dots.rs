@@ -32,7 +32,7 @@ pub(super) struct Bytes {
 }
 
 impl Bytes {
-    /// Of inputs of 16 bits, for words with numbers of `BITS` bits.
+    /// The bytes of inputs of 16 bits, for words with numbers of `BITS` bits.
     #[inline(always)]
     pub(super) fn new<const BITS: usize>(steps: &[i32; WIDTH]) -> Bytes {
         // A word of q4 gives its even numbers first, then its odd ones.

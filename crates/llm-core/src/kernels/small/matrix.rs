@@ -37,13 +37,13 @@ pub enum Stored {
 /// A matrix that is to be kept in fewer bits: `w [K, N]`, or `[N, K]` where it is stored by outputs.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'w> {
-    /// How its numbers are kept.
+    /// The format that its numbers are to have.
     pub kind: SmallKind,
-    /// Its numbers.
+    /// The matrix in f32.
     pub w: &'w [f32],
     /// `[K, N]`.
     pub shape: [usize; 2],
-    /// How it lies.
+    /// The layout of `w`.
     pub stored: Stored,
 }
 

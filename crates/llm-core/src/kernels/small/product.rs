@@ -26,8 +26,8 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &SmallMatrix) {
 
     let inputs = match w.kind {
         SmallKind::Bf16 => Vec::new(),
-        SmallKind::Q8 => wholes::inputs_of_q8(&x),
-        SmallKind::Q4 => wholes::inputs_of_q4(&x),
+        SmallKind::Q8 => wholes::inputs::<8>(&x),
+        SmallKind::Q4 => wholes::inputs::<4>(&x),
     };
     let grain = SHARE.div_ceil((x.len() * WIDTH).max(1));
     parallel::rows(y, LANES, grain, |panel, y| {
@@ -35,8 +35,8 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &SmallMatrix) {
         let words = &w.words[block * w.kind.bits()..];
         match w.kind {
             SmallKind::Bf16 => halves::add(y, &x, words),
-            SmallKind::Q8 => wholes::add_q8(y, &inputs, words, &w.scales[block..]),
-            SmallKind::Q4 => wholes::add_q4(y, &inputs, words, &w.scales[block..]),
+            SmallKind::Q8 => wholes::add::<8>(y, &inputs, words, &w.scales[block..]),
+            SmallKind::Q4 => wholes::add::<4>(y, &inputs, words, &w.scales[block..]),
         }
     });
 }

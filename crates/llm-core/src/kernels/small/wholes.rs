@@ -32,7 +32,7 @@ pub(super) struct Inputs {
     total: i32,
     /// e.
     scale: f32,
-    /// The same numbers for [`dots`].
+    /// The whole numbers as bytes, for [`dots`].
     #[cfg(target_arch = "aarch64")]
     bytes: dots::Bytes,
 }
@@ -65,63 +65,44 @@ impl Inputs {
 }
 
 simd_kernel! {
-    /// The inputs for a matrix in q8.
-    pub(super) fn inputs_of_q8(x: &[[f32; WIDTH]]) -> Vec<Inputs> {
-        x.iter().map(Inputs::new::<8>).collect()
-    }
-}
-
-simd_kernel! {
-    /// The inputs for a matrix in q4.
-    pub(super) fn inputs_of_q4(x: &[[f32; WIDTH]]) -> Vec<Inputs> {
-        x.iter().map(Inputs::new::<4>).collect()
+    /// The inputs for a matrix with numbers of `BITS` bits.
+    pub(super) fn inputs<const BITS: usize>(x: &[[f32; WIDTH]]) -> Vec<Inputs> {
+        x.iter().map(Inputs::new::<BITS>).collect()
     }
 }
 
 /// y ← y + x·W for the outputs whose words and scales come first.
 #[allow(unsafe_code)]
-pub(super) fn add_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+pub(super) fn add<const BITS: usize>(
+    y: &mut [f32],
+    x: &[Inputs],
+    words: &[Line],
+    scales: &[Scales],
+) {
     #[cfg(target_arch = "aarch64")]
     if dots::are_there() {
         // SAFETY: the processor was asked.
-        return unsafe { by_dots::<8>(y, x, words, scales) };
+        return unsafe { by_dots::<BITS>(y, x, words, scales) };
     }
-    pairs_of_q8(y, x, words, scales);
-}
-
-/// y ← y + x·W for the outputs whose words and scales come first.
-#[allow(unsafe_code)]
-pub(super) fn add_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-    #[cfg(target_arch = "aarch64")]
-    if dots::are_there() {
-        // SAFETY: the processor was asked.
-        return unsafe { by_dots::<4>(y, x, words, scales) };
-    }
-    pairs_of_q4(y, x, words, scales);
+    by_pairs::<BITS>(y, x, words, scales);
 }
 
 /// By the products of bytes.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon,dotprod")]
 fn by_dots<const BITS: usize>(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-    add::<BITS, true>(y, x, words, scales, |x, lines| dots::block::<BITS>(&x.bytes, lines));
+    add_blocks::<BITS, true>(y, x, words, scales, |x, lines| dots::block::<BITS>(&x.bytes, lines));
 }
 
 simd_kernel! {
-    fn pairs_of_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-        add::<8, FMA>(y, x, words, scales, block::<8, FMA>);
-    }
-}
-
-simd_kernel! {
-    fn pairs_of_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-        add::<4, FMA>(y, x, words, scales, block::<4, FMA>);
+    fn by_pairs<const BITS: usize>(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+        add_blocks::<BITS, FMA>(y, x, words, scales, block::<BITS, FMA>);
     }
 }
 
 /// y ← y + x·W, where `block` has Σ m·(n − z) of 32 inputs for 16 outputs.
 #[inline(always)]
-fn add<const BITS: usize, const FMA: bool>(
+fn add_blocks<const BITS: usize, const FMA: bool>(
     y: &mut [f32],
     x: &[Inputs],
     words: &[Line],
@@ -217,7 +198,7 @@ mod tests {
                 let steps = if bits == 8 { back::<8>(&x) } else { back::<4>(&x) };
                 let steps = steps.map(|step| (step / inputs.scale).round() as i64);
                 let mut y = [0.0; LANES];
-                let add = if bits == 8 { add_q8 } else { add_q4 };
+                let add = if bits == 8 { add::<8> } else { add::<4> };
                 add(&mut y, std::slice::from_ref(&inputs), &lines[..bits], &[[0x3c00; LANES]]);
                 for (l, y) in y.into_iter().enumerate() {
                     let number = |i: usize| {
@@ -240,7 +221,7 @@ mod tests {
         {
             let word = u32::from_ne_bytes([step; 4]);
             let mut y = [0.0; LANES];
-            add_q8(&mut y, &x[sign..=sign], &[Line([word; LANES]); 8], &[[0x3c00; LANES]]);
+            add::<8>(&mut y, &x[sign..=sign], &[Line([word; LANES]); 8], &[[0x3c00; LANES]]);
             let want = weight * WIDTH as f32 * [-1.0, 1.0][sign];
             assert!(y.iter().all(|y| (y / want - 1.0).abs() < 1e-6), "{y:?}");
         }

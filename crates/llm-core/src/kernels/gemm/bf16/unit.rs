@@ -1,5 +1,6 @@
 //! What products ask of a bf16 unit.
 
+use super::pack::pack_a;
 use super::sizes::{WIDE, Words};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -16,7 +17,7 @@ pub(super) struct Factors<'a> {
 }
 
 /// What a unit does.
-pub(super) trait Unit {
+pub(super) trait Unit: Sized {
     /// Rows of a tile.
     const ROWS: usize;
     /// Pairs come in groups of this size, padded with zeros.
@@ -27,7 +28,9 @@ pub(super) trait Unit {
         f()
     }
     /// A's part `[K, M]` as words, in whichever direction [`Unit::tile`] reads them.
-    fn pack_a(a: Part<'_>, out: &mut [u32]) -> Words;
+    fn pack_a(a: Part<'_>, out: &mut [u32]) -> Words {
+        pack_a::<Self>(a, out)
+    }
     /// out ← pairs of neighbours in `x`; after the last of an odd number comes 0.
     fn along(x: &[f32], out: &mut [u32]);
     /// out ← pairs of one number of each line, zeros behind them. `second` may be empty: zeros.

@@ -144,6 +144,11 @@ impl FormatError {
     }
 }
 
+/// Refuses contents that cannot be used.
+pub(crate) fn refuse<T>(why: Message) -> Result<T> {
+    Err(FormatError::Content(why))
+}
+
 impl From<Error> for FormatError {
     fn from(e: Error) -> FormatError {
         FormatError::Core(e)

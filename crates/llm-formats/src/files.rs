@@ -1,6 +1,6 @@
 //! Opening files that come from elsewhere.
 
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use llm_core::base::{Message, memory, open_regular};
 use llm_core::{Error, IoAction, message};
 use serde_json::{Map, Value};
@@ -52,8 +52,7 @@ pub(crate) fn numbers<T, const N: usize>(
 pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, length) = open(path)?;
     if length > limit {
-        let why = message!("the file is {} bytes, the limit is {}", length, limit);
-        return Err(FormatError::content(why));
+        return refuse(message!("the file is {} bytes, the limit is {}", length, limit));
     }
     let mut bytes = Vec::with_capacity(length as usize);
     file.take(limit).read_to_end(&mut bytes)?;

@@ -1,6 +1,6 @@
 //! A model from elsewhere, all of it checked.
 
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, refuse};
 use llm_core::base::Message;
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::model::{SingleHead, check_attention, parameter_list};
@@ -46,16 +46,22 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// A model without steps and moments, to be trained on by [`fine_tuning`].
+    /// A model without steps and moments, to be trained on by [`fine_tuning`]. Without a tokenizer its
+    /// tokens are numbers.
     pub(crate) fn untrained(
         config: Config,
         attention: Arc<dyn Attention>,
         parameters: Vec<(String, Tensor)>,
-        tokenizer: Arc<dyn Tokenizer>,
-        notes: Vec<Note>,
-    ) -> Imported {
+        tokenizer: Option<Arc<dyn Tokenizer>>,
+        mut notes: Vec<Note>,
+    ) -> Result<Imported> {
+        notes.extend(tokenizer.is_none().then_some(Note::NoTokenizer));
+        let tokenizer = match tokenizer {
+            Some(tokenizer) => tokenizer,
+            None => Arc::new(IdsTokenizer::new(config.vocab_size)?),
+        };
         let (recipe, step, optimizer) = (fine_tuning(&config), 0, None);
-        Imported { config, attention, parameters, tokenizer, recipe, step, optimizer, notes }
+        Ok(Imported { config, attention, parameters, tokenizer, recipe, step, optimizer, notes })
     }
 
     /// The model, and what its tokens mean.
@@ -256,8 +262,7 @@ pub(crate) fn check(config: &Config, attention: &dyn Attention) -> Result<()> {
     let count = list.iter().map(|(_, p)| p.numel()).fold(0, u64::saturating_add);
     if count > Config::MAX_PARAMETERS {
         let count = llm_core::base::thousands(count);
-        let why = message!("{} parameters are more than this program takes", count);
-        return Err(FormatError::content(why));
+        return refuse(message!("{} parameters are more than this program takes", count));
     }
     Ok(())
 }

@@ -16,7 +16,7 @@
 
 mod numbers;
 
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::files::{json_object, read_file, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
 use llm_core::base::{Message, memory};
@@ -38,15 +38,10 @@ const MAX_JSON: u64 = 1 << 20;
 
 /// The JSON file; further keys are ignored, as in the original.
 struct MetaJson {
-    vocab_size: usize,
-    seq_len: usize,
-    d_model: usize,
-    n_layers: usize,
-    lr: f32,
-    beta1: f32,
-    beta2: f32,
-    eps: f32,
-    weight_decay: f32,
+    config: Config,
+    /// The original's way of training: the stored settings, and its defaults for the others.
+    recipe: Recipe,
+    /// Steps done.
     step: u64,
     has_optim_state: bool,
 }
@@ -75,53 +70,29 @@ impl MetaJson {
         let format: String = field(&fields, "format")?;
         if format != FORMAT {
             let found = shown(&format);
-            return Err(FormatError::content(message!(
-                "format '{}', expected '{}'",
-                found,
-                FORMAT
-            )));
+            return refuse(message!("format '{}', expected '{}'", found, FORMAT));
         }
         let version: u64 = field(&fields, "version")?;
         if version != 1 {
-            return Err(FormatError::content(message!(
-                "version {}, this program reads 1",
-                version
-            )));
+            return refuse(message!("version {}, this program reads 1", version));
         }
-        let settings = MetaJson {
-            vocab_size: field(&fields, "vocab_size")?,
-            seq_len: field(&fields, "seq_len")?,
-            d_model: field(&fields, "d_model")?,
-            n_layers: field(&fields, "n_layers")?,
-            lr: field(&fields, "lr")?,
+        let size = |name| field(&fields, name);
+        let (vocab_size, seq_len) = (size("vocab_size")?, size("seq_len")?);
+        let config = Config::new(vocab_size, seq_len, size("d_model")?, size("n_layers")?);
+        let (lr, step) = (field(&fields, "lr")?, field(&fields, "step")?);
+        let hyperparameters = Hyperparameters {
             beta1: field(&fields, "beta1")?,
             beta2: field(&fields, "beta2")?,
             eps: field(&fields, "eps")?,
             weight_decay: field(&fields, "weight_decay")?,
-            step: field(&fields, "step")?,
-            has_optim_state: field(&fields, "has_optim_state")?,
-        };
-        let config = settings.config();
-        config.check().map_err(FormatError::Refused)?;
-        settings.recipe(&config).check().map_err(FormatError::Refused)?;
-        Ok(settings)
-    }
-
-    fn config(&self) -> Config {
-        Config::new(self.vocab_size, self.seq_len, self.d_model, self.n_layers)
-    }
-
-    /// The original's way of training: the stored settings, and its defaults for the others.
-    fn recipe(&self, config: &Config) -> Recipe {
-        let hyperparameters = Hyperparameters {
-            beta1: self.beta1,
-            beta2: self.beta2,
-            eps: self.eps,
-            weight_decay: self.weight_decay,
             ..Hyperparameters::default()
         };
-        let windows = Recipe::new([4, config.seq_len.min(64)], self.step, self.lr);
-        Recipe { hyperparameters, clip: 0.0, ..windows }
+        let windows = Recipe::new([4, seq_len.min(64)], step, lr);
+        let recipe = Recipe { hyperparameters, clip: 0.0, ..windows };
+        let has_optim_state = field(&fields, "has_optim_state")?;
+        config.check().map_err(FormatError::Refused)?;
+        recipe.check().map_err(FormatError::Refused)?;
+        Ok(MetaJson { config, recipe, step, has_optim_state })
     }
 
     fn import(
@@ -131,45 +102,38 @@ impl MetaJson {
         n_heads: Option<usize>,
         from_spec: &FromSpec<'_>,
     ) -> Result<Imported> {
-        let config = self.config();
+        let config = &self.config;
         let attention = heads(n_heads.unwrap_or(1), from_spec)?;
         let notes = Vec::from_iter(n_heads.is_none().then_some(Note::HeadsUnknown));
-        check(&config, attention.as_ref())?;
-        let shapes = parameter_shapes(&config);
-        let expected = file_length(&config, shapes.len(), self.has_optim_state);
+        check(config, attention.as_ref())?;
+        let shapes = parameter_shapes(config);
+        let expected = file_length(config, shapes.len(), self.has_optim_state);
         let mut input = Numbers(input);
         self.check_start(&mut input, length, shapes.len())?;
         if length != expected {
-            let why = message!("the file is {} bytes, this model needs {}", length, expected);
-            return Err(FormatError::content(why));
+            return refuse(message!("the file is {} bytes, this model needs {}", length, expected));
         }
         memory::require(length)?;
         let mut parameters = Vec::with_capacity(shapes.len());
         for (name, shape) in &shapes {
             let (found, count) = (input.u64()?, shape.iter().product::<usize>());
             if found != count as u64 {
-                let why = message!("{} has {} elements, this model needs {}", name, found, count);
-                return Err(FormatError::content(why));
+                return refuse(message!(
+                    "{} has {} elements, this model needs {}",
+                    name,
+                    found,
+                    count
+                ));
             }
             parameters.push((name.clone(), parameter(shape, input.floats(name.clone(), count)?)?));
         }
-        let optimizer = match self.has_optim_state {
-            true => Some(input.optimizer(&shapes)?),
-            false => None,
-        };
-        Ok(Imported {
-            tokenizer: nameless(config.vocab_size)?,
-            recipe: self.recipe(&config),
-            config,
-            attention,
-            parameters,
-            step: self.step,
-            optimizer,
-            notes,
-        })
+        let optimizer = self.has_optim_state.then(|| input.optimizer(&shapes)).transpose()?;
+        let tokenizer = nameless(config.vocab_size)?;
+        let MetaJson { config, recipe, step, .. } = self;
+        Ok(Imported { config, attention, parameters, tokenizer, recipe, step, optimizer, notes })
     }
 
-    /// What stands before the parameters, and agrees with the JSON file.
+    /// Checks what stands before the parameters, and agrees with the JSON file.
     fn check_start<R: Read>(
         &self,
         input: &mut Numbers<R>,
@@ -177,16 +141,14 @@ impl MetaJson {
         parameters: usize,
     ) -> Result<()> {
         if length < START {
-            let why = message!("the file is {} bytes, too short for a checkpoint", length);
-            return Err(FormatError::content(why));
+            return refuse(message!("the file is {} bytes, too short for a checkpoint", length));
         }
         if input.array::<8>()? != MAGIC {
-            return Err(FormatError::content(message!("not a checkpoint of the C++ original")));
+            return refuse(message!("not a checkpoint of the C++ original"));
         }
         let version = input.u32()?;
         if version != 1 {
-            let why = message!("version {}, this program reads 1", version);
-            return Err(FormatError::content(why));
+            return refuse(message!("version {}, this program reads 1", version));
         }
         let (moments, step, count) = (input.u32()?, input.u64()?, input.u32()?);
         for (what, found, expected) in [
@@ -194,13 +156,11 @@ impl MetaJson {
             ("step".to_string().into(), step, self.step),
         ] {
             if found != expected {
-                let why = message!("{} is {}, the JSON file says {}", what, found, expected);
-                return Err(FormatError::content(why));
+                return refuse(message!("{} is {}, the JSON file says {}", what, found, expected));
             }
         }
         if count as usize != parameters {
-            let why = message!("{} parameters, this model has {}", count, parameters);
-            return Err(FormatError::content(why));
+            return refuse(message!("{} parameters, this model has {}", count, parameters));
         }
         Ok(())
     }

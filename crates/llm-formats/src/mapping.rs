@@ -7,7 +7,7 @@
 use crate::error::{FormatError, Result};
 use crate::imported::parameter;
 use crate::safetensors::Fill;
-use llm_core::model::{ParamList, Start, parameter_list};
+use llm_core::model::{Param, ParamList, Start, parameter_list};
 use llm_core::{AttentionSpec, Config, Tensor, TinyGPT, message};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -189,9 +189,9 @@ impl Source {
 
 /// The parameters of a list, whose numbers were put together.
 pub(crate) fn finished(list: ParamList, made: Vec<Vec<f32>>) -> Result<Vec<(String, Tensor)>> {
-    let finished = |((name, p), values): ((String, _), _)| {
-        let p: llm_core::model::Param = p;
-        Ok((name, parameter(&p.shape, values)?))
+    let finished = |((name, p), values): ((String, Param), _)| {
+        let p = parameter(&p.shape, values)?;
+        Ok((name, p))
     };
     list.into_iter().zip(made).map(finished).collect()
 }

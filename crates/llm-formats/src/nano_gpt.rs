@@ -1,6 +1,6 @@
 //! `meta.pkl`, which nanoGPT leaves next to its token numbers: the characters that they stand for.
 
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, refuse};
 use llm_core::message;
 use llm_core::tokenizer::{CharTokenizer, Tokenizer};
 use serde::Deserialize;
@@ -36,13 +36,11 @@ pub fn characters(meta: &[u8]) -> Result<CharTokenizer> {
     let in_order = itos.iter().zip(0..).all(|((&token, _), place)| token == place)
         && itos.values().is_sorted_by(|a, b| a < b);
     if !in_order || itos.is_empty() {
-        return Err(FormatError::content(message!(
-            "its characters are not numbered in their sorted order"
-        )));
+        return refuse(message!("its characters are not numbered in their sorted order"));
     }
     let agree = stoi.len() == itos.len() && itos.iter().all(|(i, c)| stoi.get(c) == Some(i));
     if !agree || vocab_size as usize != itos.len() {
-        return Err(FormatError::content(message!("its two tables and its size do not agree")));
+        return refuse(message!("its two tables and its size do not agree"));
     }
     let text: String = itos.into_values().collect();
     let tokenizer = CharTokenizer::from_text(text.as_bytes())?;

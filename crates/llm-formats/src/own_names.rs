@@ -6,16 +6,15 @@
 //! tokenizer's data are a tensor of bytes. A file without the entry is read all the same, its
 //! sizes taken from the shapes, when the number of heads is given.
 
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::files::read_file;
-use crate::imported::{
-    FromSpec, Imported, Note, attention, check, heads, nameless, parameter, with_inner,
-};
+use crate::imported::{FromSpec, Imported, Note, attention, check, heads, nameless, with_inner};
+use crate::mapping::finished;
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
 use llm_core::base::Message;
 use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
-use llm_core::model::{Mlp, Norm, parameter_list};
+use llm_core::model::{Mlp, Norm, Param, parameter_list};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT, message};
 use serde::{Deserialize, Serialize};
@@ -93,35 +92,31 @@ pub fn read(
     let notes = Vec::from_iter(kind.is_none().then_some(Note::Undescribed));
     check(&config, attention.as_ref())?;
     let list = parameter_list(&config, &attention.parameters(&config));
-    let shapes: Vec<_> = list.into_iter().map(|(name, p)| (name, p.shape)).collect();
-    let mut wanted: Vec<_> =
-        shapes.iter().map(|(name, shape)| Wanted::parameter(name.clone(), shape.clone())).collect();
+    let parameter = |(name, p): &(String, Param)| Wanted::parameter(name.clone(), p.shape.clone());
+    let mut wanted: Vec<_> = list.iter().map(parameter).collect();
     let blob = contents.row(TOKENIZER).filter(|_| kind.is_some());
     if let Some(row) = blob {
         if row.length > MAX_BLOB {
-            let why = message!("a tokenizer of {} bytes, the limit is {}", row.length, MAX_BLOB);
-            return Err(FormatError::content(why));
+            return refuse(message!(
+                "a tokenizer of {} bytes, the limit is {}",
+                row.length,
+                MAX_BLOB
+            ));
         }
         let shape = vec![row.length as usize];
         wanted.push(Wanted { name: TOKENIZER.into(), shape, dtype: Dtype::U8 });
     }
-    let (mut parameters, mut blob) = (Vec::new(), Vec::new());
-    contents.read(
-        &wanted,
-        |_| false,
-        |i, values| {
-            match (values, shapes.get(i)) {
-                (Values::Floats(values), Some((name, shape))) => {
-                    parameters.push((name.clone(), parameter(shape, values)?));
-                }
-                (Values::Bytes(bytes), _) => blob = bytes,
-                (Values::Floats(_), None) => {}
-            }
-            Ok(())
-        },
-    )?;
+    let (mut made, mut blob) = (vec![Vec::new(); list.len()], Vec::new());
+    let take = |i: usize, values| {
+        match values {
+            Values::Floats(values) => made[i] = values,
+            Values::Bytes(bytes) => blob = bytes,
+        }
+        Ok(())
+    };
+    contents.read(&wanted, |_| false, take)?;
     let tokenizer = tokenizer(kind, blob, config.vocab_size)?;
-    Ok(Imported::untrained(config, attention, parameters, tokenizer, notes))
+    Imported::untrained(config, attention, finished(list, made)?, Some(tokenizer), notes)
 }
 
 type Described = (Config, Arc<dyn Attention>, Option<String>);

@@ -21,6 +21,16 @@ pub fn from_spec(spec: &TokenizerSpec) -> llm_core::Result<Arc<dyn Tokenizer>> {
     }
 }
 
+/// The tokenizer whose tokens are these characters and bytes, if it can be.
+pub(crate) fn characters(units: impl Iterator<Item = Vec<u8>>) -> Option<CharTokenizer> {
+    let mut blob = Vec::new();
+    for unit in units {
+        blob.push(u8::try_from(unit.len()).ok()?);
+        blob.extend(unit);
+    }
+    CharTokenizer::from_blob(&blob).ok()
+}
+
 /// The tokenizer for a model with `rows` tokens. A table may have more rows than
 /// BPE or bytes have tokens, for a rounder number; characters are counted exactly.
 ///

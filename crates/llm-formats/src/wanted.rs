@@ -1,6 +1,6 @@
 //! The tensors that a file must have.
 
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use llm_core::message;
 use safetensors::tensor::Dtype;
 use std::collections::HashMap;
@@ -42,8 +42,7 @@ pub(crate) fn places<'f>(
             Some(i) => shapes[i] = Some(shape),
             None if ignored(name) => {}
             None => {
-                let why = message!("tensor {} does not belong to this model", shown(name));
-                return Err(FormatError::content(why));
+                return refuse(message!("tensor {} does not belong to this model", shown(name)));
             }
         }
         places.push(place);

@@ -3,7 +3,7 @@
 use super::architecture::Architecture;
 use super::file::TensorInfo;
 use super::value::MetaValue;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::imported::{MODERN, several, shortest, with_inner};
 use llm_core::base::Fill;
 use llm_core::model::Rotary;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Metadata = BTreeMap<String, MetaValue>;
 
 /// Key of the family.
-const ARCHITECTURE: &str = "general.architecture";
+pub(super) const ARCHITECTURE: &str = "general.architecture";
 /// θ where a file does not say it: llama.cpp's.
 const THETA: f64 = 10_000.0;
 /// Key of ε of layer norms.
@@ -74,9 +74,12 @@ impl Described {
         let Some(family) = family else {
             let known = Architecture::ALL.map(Architecture::name).join(", ");
             let found = shown(name);
-            let why =
-                message!("{} is {}, supported: {}", ARCHITECTURE, format!("'{found}'"), known);
-            return Err(FormatError::content(why));
+            return refuse(message!(
+                "{} is {}, supported: {}",
+                ARCHITECTURE,
+                format!("'{found}'"),
+                known
+            ));
         };
         let has = |name: &str| tensors.iter().any(|tensor| tensor.name == name);
         let keys = Keys { metadata, family, asked: RefCell::default() };
@@ -181,9 +184,9 @@ impl<'m> Keys<'m> {
             return Ok(plain);
         }
         if has("rope_freqs.weight") {
-            let why =
-                message!("it scales rotary positions (rope_freqs.weight), which is not supported");
-            return Err(FormatError::content(why));
+            return refuse(message!(
+                "it scales rotary positions (rope_freqs.weight), which is not supported"
+            ));
         }
         let head_dim = self.size_or("attention.key_length", plain.head_dim(d_model))?;
         self.is("attention.value_length", head_dim)?;
@@ -212,15 +215,9 @@ impl<'m> Keys<'m> {
                 *key == self.full("rope.scaling.type") && *value == MetaValue::text("none");
             if !(none || unscaled) {
                 let (key, found) = (shown(key), value.in_words());
-                let why = message!("{} is {}, which is not supported", key, found);
-                return Err(FormatError::content(why));
+                return refuse(message!("{} is {}, which is not supported", key, found));
             }
         }
         Ok(())
     }
-}
-
-/// The entry that names a family.
-pub(super) fn architecture(family: Architecture) -> (String, MetaValue) {
-    (ARCHITECTURE.into(), MetaValue::text(family.name()))
 }

@@ -1,7 +1,7 @@
 //! Writing a model.
 
 use super::architecture::Architecture;
-use super::described::{Described, architecture};
+use super::described::{ARCHITECTURE, Described};
 use super::file::Gguf;
 use super::names::POSITIONS;
 use super::quantise::Stored;
@@ -117,19 +117,18 @@ fn how(source: &Source, stored: Stored) -> Option<Stored> {
 }
 
 fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, MetaValue)> {
-    let key = |key: &str| key.to_string();
     let mut entries = vec![
-        architecture(family),
-        (key("general.type"), MetaValue::text("model")),
-        (key("general.name"), MetaValue::text(name)),
-        (key("general.file_type"), MetaValue::u32(stored.file_type())),
-        (key(OURS), MetaValue::u32(1)),
+        (ARCHITECTURE, MetaValue::text(family.name())),
+        ("general.type", MetaValue::text("model")),
+        ("general.name", MetaValue::text(name)),
+        ("general.file_type", MetaValue::u32(stored.file_type())),
+        (OURS, MetaValue::u32(1)),
     ];
     if stored == Stored::Q8_0 {
         // The version of the layouts of blocks, the current one since 2023.
-        entries.push((key("general.quantization_version"), MetaValue::u32(2)));
+        entries.push(("general.quantization_version", MetaValue::u32(2)));
     }
-    entries
+    entries.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 /// Whether the file was written by [`export()`]. For a look before it is replaced.

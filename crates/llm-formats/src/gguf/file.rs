@@ -5,7 +5,7 @@ use super::block::BlockType;
 use super::dequantise::dequantise;
 use super::input::Input;
 use super::value::MetaValue;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::safetensors::MAX_TENSORS;
 use crate::wanted::{Wanted, finite, places};
 use llm_core::message;
@@ -74,32 +74,27 @@ impl<R: Read> Gguf<R> {
         let mut magic = [0; 4];
         input.fill(&mut magic)?;
         if magic != MAGIC {
-            return Err(FormatError::content(message!(
-                "it does not begin with 'GGUF': not a GGUF file"
-            )));
+            return refuse(message!("it does not begin with 'GGUF': not a GGUF file"));
         }
         match input.u32()? {
             2 | 3 => {}
             version if version.swap_bytes() <= 3 => {
-                return Err(FormatError::content(message!(
-                    "it was written for big-endian machines"
-                )));
+                return refuse(message!("it was written for big-endian machines"));
             }
             version => {
-                let why = message!("it is of version {}, only 2 and 3 are read", version);
-                return Err(FormatError::content(why));
+                return refuse(message!("it is of version {}, only 2 and 3 are read", version));
             }
         }
         let (tensors, entries) = (input.u64()?, input.u64()?);
         if tensors > MAX_TENSORS as u64 || entries > MAX_ENTRIES {
-            return Err(FormatError::content(message!(
+            return refuse(message!(
                 "{} tensors and {} entries of metadata, the limits are {} \
                  and {}",
                 tensors,
                 entries,
                 MAX_TENSORS,
                 MAX_ENTRIES
-            )));
+            ));
         }
         let metadata = metadata(&mut input, entries)?;
         let alignment = alignment(&metadata)?;
@@ -109,12 +104,14 @@ impl<R: Read> Gguf<R> {
         // The first tensor begins where the last name ends, or so: a file may end there too.
         let body = length.saturating_sub(start);
         if body < end {
-            let why = message!("the file ends too early: {} of {} bytes of tensors", body, end);
-            return Err(FormatError::content(why));
+            return refuse(message!(
+                "the file ends too early: {} of {} bytes of tensors",
+                body,
+                end
+            ));
         }
         if body > end.next_multiple_of(alignment) {
-            let why = message!("{} bytes follow the last tensor", body - end);
-            return Err(FormatError::content(why));
+            return refuse(message!("{} bytes follow the last tensor", body - end));
         }
         Ok(Gguf { input, start, tensors, metadata })
     }
@@ -169,7 +166,7 @@ fn metadata(input: &mut Input<impl Read>, entries: u64) -> Result<BTreeMap<Strin
         })?;
         input.keep(PER_TENSOR)?;
         if let Some(twice) = metadata.insert(key.clone(), value).map(|_| shown(&key)) {
-            return Err(FormatError::content(message!("{} is there twice", twice)));
+            return refuse(message!("{} is there twice", twice));
         }
     }
     Ok(metadata)

@@ -14,10 +14,8 @@ use crate::safetensors::Wanted;
 use llm_core::Tensor;
 use llm_core::base::memory;
 use llm_core::model::{ParamList, parameter_list};
-use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Key of the way in which a model is talked to.
 const TEMPLATE: &str = "tokenizer.chat_template";
@@ -46,21 +44,15 @@ pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<I
     notes.extend(rounded(&file.tensors).map(|kind| Note::Rounded { kind: kind.name() }));
     let list = parameter_list(&config, &attention.parameters(&config));
     let parameters = parameters(file, list, &family.names(&config, &spec))?;
-    let tokenizer: Arc<dyn Tokenizer> = match tokens {
-        Some(tokens) => {
-            let tokenizer = tokens.tokenizer(config.vocab_size)?;
-            notes.extend(tokens.foreign_end(&*tokenizer).map(|token| Note::OtherEnd { token }));
-            tokenizer
-        }
-        None => {
-            notes.push(Note::NoTokenizer);
-            Arc::new(IdsTokenizer::new(config.vocab_size)?)
-        }
-    };
-    if template && tokenizer.name() != bpe::NAME {
+    let tokenizer = tokens.as_ref().map(|tokens| tokens.tokenizer(config.vocab_size));
+    let tokenizer = tokenizer.transpose()?;
+    if let Some((tokens, tokenizer)) = tokens.zip(tokenizer.as_ref()) {
+        notes.extend(tokens.foreign_end(&**tokenizer).map(|token| Note::OtherEnd { token }));
+    }
+    if template && tokenizer.as_ref().is_none_or(|tokenizer| tokenizer.name() != bpe::NAME) {
         notes.push(Note::ChatTemplate);
     }
-    Ok(Imported::untrained(config, attention, parameters, tokenizer, notes))
+    Imported::untrained(config, attention, parameters, tokenizer, notes)
 }
 
 /// The type of blocks in which most of the rounded numbers are stored, if any are.

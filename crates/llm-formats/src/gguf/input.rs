@@ -1,7 +1,7 @@
 //! A file that is read from its begin to its end, with how much of it is left, and how much memory
 //! may be taken for what it says of itself.
 
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, refuse};
 use llm_core::message;
 use std::io::{self, Read};
 
@@ -62,24 +62,25 @@ impl<R: Read> Input<R> {
         }
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32> {
-        let mut bytes = [0; 4];
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
         self.fill(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        Ok(bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
     }
 
     pub(super) fn u64(&mut self) -> Result<u64> {
-        let mut bytes = [0; 8];
-        self.fill(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// A length and that number of bytes of UTF-8, at most `most` of them.
     pub(super) fn text(&mut self, most: u64) -> Result<String> {
         let length = self.u64()?;
         if length > most {
-            let why = message!("a text of {} bytes, the limit is {}", length, most);
-            return Err(FormatError::content(why));
+            return refuse(message!("a text of {} bytes, the limit is {}", length, most));
         }
         self.has(length)?;
         self.keep(length)?;

@@ -15,8 +15,9 @@ use super::ways::{UNITS, byte_level, ignores_merges, ways, without_offsets};
 use crate::alphabet;
 use crate::bpe;
 use crate::chat::ChatFormat;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::kept::Kept;
+use crate::tokenizers;
 use llm_core::base::Message;
 use llm_core::tokenizer::{
     ByteTokenizer, CharTokenizer, END_OF_TEXT, PaddedTokenizer, Tokenizer, WithEndOfText,
@@ -225,12 +226,12 @@ impl Tokens {
             None => return Ok(None),
             Some(MetaValue::Text(model)) if model == "gpt2" => {}
             Some(other) => {
-                return Err(FormatError::content(message!(
+                return refuse(message!(
                     "{} is {}, supported: {}",
                     full("model"),
                     other.in_words(),
                     message!("'gpt2' (byte-level BPE)")
-                )));
+                ));
             }
         }
         let mut texts = |name: &str| match metadata.remove(&full(name)) {
@@ -243,16 +244,14 @@ impl Tokens {
         let kinds = match key("token_type") {
             Some(MetaValue::Ints(kinds)) => kinds.clone(),
             Some(_) => {
-                let why = message!("{} is no list of whole numbers", full("token_type"));
-                return Err(FormatError::content(why));
+                return refuse(message!("{} is no list of whole numbers", full("token_type")));
             }
             None => vec![kind::NORMAL; names.len()],
         };
         if kinds.len() != names.len() {
             let (kinds, names) = (kinds.len(), names.len());
             let key = full("token_type");
-            let why = message!("{} has {} numbers for {} tokens", key, kinds, names);
-            return Err(FormatError::content(why));
+            return refuse(message!("{} has {} numbers for {} tokens", key, kinds, names));
         }
         let known = ways().map(|(name, _)| name);
         let pre = match key("pre") {
@@ -316,19 +315,12 @@ impl Tokens {
     /// Bytes or characters, as [`Tokens::of`] writes them.
     fn ours(&self) -> Option<Arc<dyn Tokenizer>> {
         let plain = self.kinds.iter().take_while(|kind| **kind == kind::NORMAL).count();
-        let mut blob = Vec::new();
-        for name in &self.names[..plain] {
-            let unit = alphabet::bytes(name)?;
-            if unit.len() > 4 {
-                return None;
-            }
-            blob.push(unit.len() as u8);
-            blob.extend(unit);
-        }
-        let all_bytes = plain == ByteTokenizer::VOCAB_SIZE && blob.len() == 2 * plain;
+        let units = self.names[..plain].iter().map(|name| alphabet::bytes(name));
+        let units = units.collect::<Option<Vec<_>>>()?;
+        let all_bytes = plain == ByteTokenizer::VOCAB_SIZE && units.iter().all(|u| u.len() == 1);
         let units: Arc<dyn Tokenizer> = match all_bytes {
             true => Arc::new(ByteTokenizer),
-            false => Arc::new(CharTokenizer::from_blob(&blob).ok()?),
+            false => Arc::new(tokenizers::characters(units.into_iter())?),
         };
         let units = match self.kinds.get(plain) {
             Some(&kind::CONTROL) => WithEndOfText::extend(units).ok()?,
@@ -349,8 +341,7 @@ impl Tokens {
             match *kind {
                 kind::NORMAL => {
                     if vocab.insert(name.clone(), json!(id)).is_some() {
-                        let why = message!("{} has '{}' twice", full("tokens"), shown(name));
-                        return Err(FormatError::content(why));
+                        return refuse(message!("{} has '{}' twice", full("tokens"), shown(name)));
                     }
                 }
                 kind::CONTROL | kind::USER | kind::UNUSED => added.push(json!({
@@ -358,12 +349,12 @@ impl Tokens {
                     "rstrip": false, "normalized": false, "special": *kind != kind::USER,
                 })),
                 other => {
-                    return Err(FormatError::content(message!(
+                    return refuse(message!(
                         "{} of '{}' is {}, not 1, 3, 4 or 5",
                         full("token_type"),
                         shown(name),
                         other
-                    )));
+                    ));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Values of the metadata, read and written.
 
 use super::input::Input;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use llm_core::base::Message;
 use llm_core::message;
 use std::io::Read;
@@ -9,10 +9,8 @@ use std::io::Read;
 /// A value, of the type that the file gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MetaValue {
-    /// u8, u16, u32 or u64, with the number of its type.
-    Unsigned(u64, u32),
-    /// i8, i16, i32 or i64, with the number of its type.
-    Signed(i64, u32),
+    /// A whole number of 8 to 64 bits, with or without a sign, and the number of its type.
+    Whole(i128, u32),
     /// f32.
     Single(f32),
     /// f64.
@@ -61,7 +59,7 @@ const MAX_TEXT: u64 = 1 << 20;
 impl MetaValue {
     /// A u32.
     pub fn u32(n: u32) -> MetaValue {
-        MetaValue::Unsigned(n.into(), kind::U32)
+        MetaValue::Whole(n.into(), kind::U32)
     }
 
     /// A text.
@@ -72,8 +70,7 @@ impl MetaValue {
     /// A whole number of 0 or more, of whatever type.
     pub fn whole(&self) -> Option<u64> {
         match self {
-            MetaValue::Unsigned(n, _) => Some(*n),
-            MetaValue::Signed(n, _) => u64::try_from(*n).ok(),
+            MetaValue::Whole(n, _) => u64::try_from(*n).ok(),
             _ => None,
         }
     }
@@ -90,8 +87,7 @@ impl MetaValue {
     /// For a message.
     pub(super) fn in_words(&self) -> Message {
         match self {
-            MetaValue::Unsigned(n, _) => n.to_string().into(),
-            MetaValue::Signed(n, _) => n.to_string().into(),
+            MetaValue::Whole(n, _) => n.to_string().into(),
             MetaValue::Single(x) => x.to_string().into(),
             MetaValue::Double(x) => x.to_string().into(),
             MetaValue::Bool(yes) => yes.to_string().into(),
@@ -115,10 +111,7 @@ impl MetaValue {
             out.extend(bytes);
         };
         match self {
-            MetaValue::Unsigned(n, kind) => {
-                tagged(*kind, &n.to_le_bytes()[..kind::width(*kind).unwrap_or(8)]);
-            }
-            MetaValue::Signed(n, kind) => {
+            MetaValue::Whole(n, kind) => {
                 tagged(*kind, &n.to_le_bytes()[..kind::width(*kind).unwrap_or(8)]);
             }
             MetaValue::Single(x) => tagged(kind::F32, &x.to_le_bytes()),
@@ -164,17 +157,17 @@ fn one(input: &mut Input<impl Read>, kind: u32) -> Result<MetaValue> {
     input.fill(&mut bytes[..width])?;
     let n = u64::from_le_bytes(bytes);
     Ok(match kind {
-        1 => MetaValue::Signed(i64::from(n as i8), kind),
-        3 => MetaValue::Signed(i64::from(n as i16), kind),
-        kind::I32 => MetaValue::Signed(i64::from(n as i32), kind),
-        11 => MetaValue::Signed(n as i64, kind),
+        1 => MetaValue::Whole((n as i8).into(), kind),
+        3 => MetaValue::Whole((n as i16).into(), kind),
+        kind::I32 => MetaValue::Whole((n as i32).into(), kind),
+        11 => MetaValue::Whole((n as i64).into(), kind),
         kind::F32 => MetaValue::Single(f32::from_bits(n as u32)),
         kind::F64 => MetaValue::Double(f64::from_bits(n)),
         kind::BOOL if n > 1 => {
-            return Err(FormatError::content(message!("a truth value of {}, not 0 or 1", n)));
+            return refuse(message!("a truth value of {}, not 0 or 1", n));
         }
         kind::BOOL => MetaValue::Bool(n == 1),
-        _ => MetaValue::Unsigned(n, kind),
+        _ => MetaValue::Whole(n.into(), kind),
     })
 }
 
@@ -186,12 +179,11 @@ fn width(kind: u32) -> Result<usize> {
 fn list(input: &mut Input<impl Read>) -> Result<MetaValue> {
     let (kind, count) = (input.u32()?, input.u64()?);
     if kind == kind::LIST {
-        return Err(FormatError::content(message!("a list of lists, which is not read")));
+        return refuse(message!("a list of lists, which is not read"));
     }
     let least = if kind == kind::TEXT { 8 } else { width(kind)? as u64 };
     if count > MAX_LIST {
-        let why = message!("a list of {} values, the limit is {}", count, MAX_LIST);
-        return Err(FormatError::content(why));
+        return refuse(message!("a list of {} values, the limit is {}", count, MAX_LIST));
     }
     input.has(count * least)?;
     if kind == kind::TEXT {

@@ -33,7 +33,9 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
     fields.unset(&["attn_logit_softcapping", "final_logit_softcapping"])?;
     match family {
         Family::Gpt2 => gpt2(fields),
-        _ => llama::parse(fields, family),
+        Family::Llama | Family::Mistral | Family::Qwen2 | Family::Qwen3 => {
+            llama::parse(fields, family)
+        }
     }
 }
 

@@ -50,7 +50,7 @@ pub fn notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<
                 notes.push(message!("the MLPs are written with biases of 0"));
             }
         }
-        _ => {
+        Family::Llama | Family::Mistral | Family::Qwen2 | Family::Qwen3 => {
             if !config.norm_affine {
                 notes.push(message!("norms are written with gains of 1"));
             }
@@ -108,7 +108,9 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
     let spec = model.attention().spec();
     let settings = match family {
         Family::Gpt2 => config::write(config, spec.n_heads, end),
-        _ => llama::write(config, &spec, family, begin, end),
+        Family::Llama | Family::Mistral | Family::Qwen2 | Family::Qwen3 => {
+            llama::write(config, &spec, family, begin, end)
+        }
     };
     files.push((CONFIG, pretty(&settings)));
     let tensors = tensors(model, family)?;

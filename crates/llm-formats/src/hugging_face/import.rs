@@ -12,7 +12,7 @@ use crate::imported::{FromSpec, Imported, Note, attention, check};
 use crate::mapping::{Source, finished};
 use crate::safetensors::{Contents, Values, Wanted};
 use llm_core::model::parameter_list;
-use llm_core::tokenizer::{IdsTokenizer, PaddedTokenizer, Tokenizer};
+use llm_core::tokenizer::{PaddedTokenizer, Tokenizer};
 use llm_core::{Attention, Tensor, message};
 use std::io::Read;
 use std::path::Path;
@@ -144,18 +144,10 @@ fn assemble(
     tokenizer: Option<Arc<dyn Tokenizer>>,
 ) -> Result<Imported> {
     let ConfigJson { config, mut notes, .. } = settings;
-    let tokenizer: Arc<dyn Tokenizer> = match tokenizer {
-        Some(tokenizer) => {
-            let (tokens, rows) = (tokenizer.vocab_size(), config.vocab_size);
-            if tokens < rows {
-                notes.push(Note::FewerTokens { tokens, rows });
-            }
-            PaddedTokenizer::pad(tokenizer, rows)
-        }
-        None => {
-            notes.push(Note::NoTokenizer);
-            Arc::new(IdsTokenizer::new(config.vocab_size)?)
-        }
-    };
-    Ok(Imported::untrained(config, attention, parameters, tokenizer, notes))
+    let rows = config.vocab_size;
+    let tokens = tokenizer.as_ref().map(|tokenizer| tokenizer.vocab_size());
+    let fewer = tokens.filter(|tokens| *tokens < rows);
+    notes.extend(fewer.map(|tokens| Note::FewerTokens { tokens, rows }));
+    let tokenizer = tokenizer.map(|tokenizer| PaddedTokenizer::pad(tokenizer, rows));
+    Imported::untrained(config, attention, parameters, tokenizer, notes)
 }

@@ -19,6 +19,7 @@ use crate::error::{FormatError, Result, shown};
 use crate::files::{json_object, read_small};
 use crate::kept::Kept;
 use crate::tokenizers;
+use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId, message};
@@ -106,78 +107,83 @@ fn has_bytes(tokenizer: &dyn Tokenizer) -> bool {
 /// [`FormatError::File`] naming the file that does not fit.
 pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn Tokenizer>>> {
     let [whole, vocab, merges] = [TOKENIZER, VOCAB, MERGES].map(|name| folder.join(name));
-    let read = |path: &Path| read_small(path, MAX_BLOB).map_err(|e| e.at(path));
-    let refused = |path: &Path, e: Error| match e {
-        e @ Error::Memory { .. } => FormatError::Core(e).at(path),
-        e => FormatError::Tokenizer(e).at(path),
-    };
-    let fits = |path: &Path, tokenizer: Arc<dyn Tokenizer>| {
-        let fit = tokenizers::fit(tokenizer.clone(), rows);
-        fit.map_err(|_| {
-            let more = (rows..tokenizer.vocab_size()).take(3).map(|id| {
-                format!("'{}'", shown(&String::from_utf8_lossy(tokenizer.bytes_of(id as TokenId))))
-            });
-            let more = more.collect::<Vec<_>>().join(" ");
-            FormatError::content(message!(
-                "{} tokenizer with {} tokens, the model has {} (vocab_size); the model has no row \
-                 for {}: take it out there",
-                tokenizer.name(),
-                tokenizer.vocab_size(),
-                rows,
-                more
-            ))
-            .at(path)
-        })?;
-        Ok(Some(tokenizer))
-    };
-    if whole.exists() {
-        let text = read(&whole)?;
-        let tokenizer = match units::known(&text) {
-            Some(tokenizer) => match template(folder, settings(folder)?.get("chat_template"))? {
-                Some(own) => tokenizers::talking(tokenizer, Some(own), false)
-                    .map_err(|e| refused(&whole, e))?,
-                None => tokenizer,
-            },
-            None if !bpe::AVAILABLE => {
-                return bpe::from_tokenizer_json(&text).map(Some).map_err(|e| refused(&whole, e));
+    let missing = |why: Message| Err(FormatError::content(why));
+    let (path, tokenizer) = match (whole.exists(), vocab.exists(), merges.exists()) {
+        (true, ..) => (&whole, from_whole(folder, ends)),
+        (_, true, true) => (&vocab, from_older_files(folder, ends)),
+        (_, true, false) => (&vocab, missing(message!("merges.txt is missing beside it"))),
+        (_, false, true) => (&merges, missing(message!("vocab.json is missing beside it"))),
+        (_, false, false) => {
+            let path = folder.join(SENTENCEPIECE);
+            if !path.exists() {
+                return Ok(None);
             }
-            None => {
-                let settings = settings(folder)?;
-                let named = |id| bpe::added_token(&text, id).map_err(|e| refused(&whole, e));
-                let kept = kept(folder, &settings, ends, named)?;
-                bpe::with_kept(&text, &kept).map_err(|e| refused(&whole, e))?
-            }
-        };
-        return fits(&whole, tokenizer);
-    }
-    match (vocab.exists(), merges.exists()) {
-        (true, true) => {
-            let (tokens, pairs) = (read(&vocab)?, read(&merges)?);
-            let (settings, added) = (settings(folder)?, added(folder)?);
-            let named = |id| {
-                Ok(added.iter().find(|token| token.1 == id).map(|(content, _)| content.clone()))
-            };
-            let kept = kept(folder, &settings, ends, named)?;
-            let tokenizer = bpe::from_older_files(&tokens, &pairs, &added, &settings.into(), &kept);
-            fits(&vocab, tokenizer.map_err(|e| refused(&vocab, e))?)
+            let advice = message!(
+                "SentencePiece's tokenizers are not read; take this one away to import the model \
+                 without"
+            );
+            return Err(FormatError::Missing { advice }.at(&path));
         }
-        (false, false) => match folder.join(SENTENCEPIECE) {
-            path if path.exists() => {
-                let advice = message!(
-                    "SentencePiece's tokenizers are not read; take this one away to import the \
-                     model without"
-                );
-                Err(FormatError::Missing { advice }.at(&path))
-            }
-            _ => Ok(None),
+    };
+    let fits = tokenizer.and_then(|tokenizer| with_rows(tokenizer, rows));
+    fits.map(Some).map_err(|e| e.at(path))
+}
+
+/// An error of a tokenizer's files.
+fn refused(e: Error) -> FormatError {
+    match e {
+        e @ Error::Memory { .. } => FormatError::Core(e),
+        e => FormatError::Tokenizer(e),
+    }
+}
+
+/// The tokenizer of tokenizer.json and what stands beside it.
+fn from_whole(folder: &Path, ends: &[u64]) -> Result<Arc<dyn Tokenizer>> {
+    let text = read_small(&folder.join(TOKENIZER), MAX_BLOB)?;
+    match units::known(&text) {
+        Some(tokenizer) => match template(folder, settings(folder)?.get("chat_template"))? {
+            Some(own) => tokenizers::talking(tokenizer, Some(own), false).map_err(refused),
+            None => Ok(tokenizer),
         },
-        (true, false) => {
-            Err(FormatError::content(message!("merges.txt is missing beside it")).at(&vocab))
-        }
-        (false, true) => {
-            Err(FormatError::content(message!("vocab.json is missing beside it")).at(&merges))
+        None if !bpe::AVAILABLE => bpe::from_tokenizer_json(&text).map_err(refused),
+        None => {
+            let named = |id| bpe::added_token(&text, id).map_err(refused);
+            let kept = kept(folder, &settings(folder)?, ends, named)?;
+            bpe::with_kept(&text, &kept).map_err(refused)
         }
     }
+}
+
+/// The tokenizer of vocab.json, merges.txt and what stands beside them.
+fn from_older_files(folder: &Path, ends: &[u64]) -> Result<Arc<dyn Tokenizer>> {
+    let read = |name| {
+        let path = folder.join(name);
+        read_small(&path, MAX_BLOB).map_err(|e| e.at(&path))
+    };
+    let (tokens, pairs) = (read(VOCAB)?, read(MERGES)?);
+    let (settings, added) = (settings(folder)?, added(folder)?);
+    let named =
+        |id| Ok(added.iter().find(|token| token.1 == id).map(|(content, _)| content.clone()));
+    let kept = kept(folder, &settings, ends, named)?;
+    bpe::from_older_files(&tokens, &pairs, &added, &settings.into(), &kept).map_err(refused)
+}
+
+/// The tokenizer, if the model has a row for each of its tokens.
+fn with_rows(tokenizer: Arc<dyn Tokenizer>, rows: usize) -> Result<Arc<dyn Tokenizer>> {
+    if tokenizers::fit(tokenizer.clone(), rows).is_ok() {
+        return Ok(tokenizer);
+    }
+    let more = (rows..tokenizer.vocab_size()).take(3).map(|id| {
+        format!("'{}'", shown(&String::from_utf8_lossy(tokenizer.bytes_of(id as TokenId))))
+    });
+    Err(FormatError::content(message!(
+        "{} tokenizer with {} tokens, the model has {} (vocab_size); the model has no row for {}: take it \
+         out there",
+        tokenizer.name(),
+        tokenizer.vocab_size(),
+        rows,
+        more.collect::<Vec<_>>().join(" ")
+    )))
 }
 
 /// A file with an object of JSON in the folder, of at most `most` bytes; nothing where there is no such file.

@@ -1,8 +1,9 @@
 //! Tokenizers of bytes and of characters as a tokenizer.json, and known again in one.
 
 use crate::alphabet;
+use crate::tokenizers;
 use llm_core::TokenId;
-use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, Tokenizer, WithEndOfText};
+use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, Tokenizer, WithEndOfText};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -91,12 +92,7 @@ pub(super) fn known(text: &[u8]) -> Option<Arc<dyn Tokenizer>> {
         units.push((id.as_u64()?, unit(name)?));
     }
     units.sort();
-    let mut blob = Vec::new();
-    for (_, unit) in &units {
-        blob.push(unit.len() as u8);
-        blob.extend(unit);
-    }
-    let chars = CharTokenizer::from_blob(&blob).ok()?;
+    let chars = tokenizers::characters(units.into_iter().map(|(_, unit)| unit))?;
     if !same(&file, &char_file(&chars)) {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The files with the weights: one, or the parts that an index names.
 
 use super::{INDEX, WEIGHTS};
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::files::{read_file, read_small};
 use crate::safetensors::{Contents, MAX_HEADER, MAX_TENSORS};
 use llm_core::base::Message;
@@ -89,19 +89,17 @@ pub(crate) fn parse(text: &[u8]) -> Result<BTreeMap<String, String>> {
     let Index { weight_map } = serde_json::from_slice(text).map_err(no_index)?;
     let files: BTreeSet<&String> = weight_map.values().collect();
     if let Some(name) = files.iter().find(|name| !is_plain(name)) {
-        let why = message!("'{}' is not the name of a file beside it", shown(name));
-        return Err(FormatError::content(why));
+        return refuse(message!("'{}' is not the name of a file beside it", shown(name)));
     }
     if weight_map.len() > MAX_TENSORS || files.len() > MAX_FILES {
         let (tensors, files) = (weight_map.len(), files.len());
-        let why = message!(
+        return refuse(message!(
             "{} tensors in {} files, the limits are {} and {}",
             tensors,
             files,
             MAX_TENSORS,
             MAX_FILES
-        );
-        return Err(FormatError::content(why));
+        ));
     }
     Ok(weight_map)
 }

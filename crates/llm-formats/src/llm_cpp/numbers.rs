@@ -1,6 +1,6 @@
 //! The binary file's numbers, one after the other.
 
-use crate::error::{FormatError, Result};
+use crate::error::{Result, refuse};
 use crate::files::numbers;
 use llm_core::base::Message;
 use llm_core::message;
@@ -30,10 +30,7 @@ impl<R: Read> Numbers<R> {
     pub(super) fn floats(&mut self, what: impl Into<Message>, count: usize) -> Result<Vec<f32>> {
         let out = numbers(&mut self.0, count, f32::from_le_bytes)?;
         if !out.iter().all(|x| x.is_finite()) {
-            return Err(FormatError::content(message!(
-                "{} has a value that is not finite",
-                what.into()
-            )));
+            return refuse(message!("{} has a value that is not finite", what.into()));
         }
         Ok(out)
     }
@@ -42,7 +39,7 @@ impl<R: Read> Numbers<R> {
     pub(super) fn optimizer(&mut self, shapes: &[(String, Vec<usize>)]) -> Result<OptimizerState> {
         let t = self.u64()?;
         if t > Recipe::MAX_STEPS {
-            return Err(FormatError::content(message!("{} updates done are too many", t)));
+            return refuse(message!("{} updates done are too many", t));
         }
         let mut moments = Vec::with_capacity(shapes.len());
         for (name, shape) in shapes {
@@ -50,8 +47,7 @@ impl<R: Read> Numbers<R> {
             let m = self.floats(message!("{} (first moment)", name), count)?;
             let v = self.floats(message!("{} (second moment)", name), count)?;
             if v.iter().any(|&x| x < 0.0) {
-                let why = message!("{} has a negative second moment", name);
-                return Err(FormatError::content(why));
+                return refuse(message!("{} has a negative second moment", name));
             }
             moments.push(ParameterState { name: name.clone(), slots: vec![m.into(), v.into()] });
         }

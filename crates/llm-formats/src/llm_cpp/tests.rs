@@ -13,9 +13,8 @@ use tempfile::TempDir;
 fn trainer(vocab_size: usize) -> Trainer {
     let config = Config::new(vocab_size, 80, 4, 2);
     let model = TinyGPT::new(config.clone(), 3).unwrap();
-    let recipe = MetaJson::parse(&json_of(&config, 2, true).to_string().into_bytes())
-        .unwrap()
-        .recipe(&config);
+    let recipe =
+        MetaJson::parse(&json_of(&config, 2, true).to_string().into_bytes()).unwrap().recipe;
     let mut trainer = Trainer::new(model, recipe).unwrap();
     let data = TokenDataset::from_tokens((0..200).map(|i| i * i % 5).collect());
     for _ in 0..2 {

@@ -1,7 +1,7 @@
 //! Reading the header: limits first, then the format's own rules.
 
 use super::Dtype;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use ::safetensors::tensor::Metadata;
 use llm_core::base::Message;
 use llm_core::message;
@@ -46,18 +46,16 @@ pub(super) fn parse(header: &[u8], body: u64) -> Result<(Vec<Row>, BTreeMap<Stri
         FormatError::content(message!("header: {}", Message::words(shown(&e.to_string()))))
     };
     if !text.starts_with('{') {
-        return Err(FormatError::content(message!(
-            "its header does not begin with '{{': not a safetensors file"
-        )));
+        return refuse(message!("its header does not begin with '{{': not a safetensors file"));
     }
     serde_json::from_str::<Limited>(text).map_err(|e| bad(&e))?;
     let parsed: Metadata = serde_json::from_str(text).map_err(|e| bad(&e))?;
     if parsed.data_len() as u64 != body {
-        return Err(FormatError::content(message!(
+        return refuse(message!(
             "{} bytes of tensors are there, the header says {}",
             body,
             parsed.data_len()
-        )));
+        ));
     }
     let row = |name: String| {
         let info = parsed.info(&name)?;
@@ -94,7 +92,7 @@ impl<'de> Visitor<'de> for Limited {
                 return Err(A::Error::custom(reason));
             }
             if name == "__metadata__" {
-                map.next_value::<Option<Strings>>()?;
+                map.next_value::<Option<Few<MAX_METADATA>>>()?;
             } else {
                 map.next_value::<Entry>()?;
             }
@@ -109,32 +107,38 @@ impl<'de> Visitor<'de> for Limited {
     }
 }
 
-/// Metadata with few entries, all of them strings.
-struct Strings;
+/// At most this many strings by their names, or elements of a list.
+struct Few<const MOST: usize>;
 
-impl<'de> Deserialize<'de> for Strings {
-    fn deserialize<D: Deserializer<'de>>(metadata: D) -> Result<Strings, D::Error> {
-        metadata.deserialize_map(Strings)
+impl<'de, const MOST: usize> Deserialize<'de> for Few<MOST> {
+    fn deserialize<D: Deserializer<'de>>(few: D) -> Result<Few<MOST>, D::Error> {
+        few.deserialize_any(Few)
     }
 }
 
-impl<'de> Visitor<'de> for Strings {
-    type Value = Strings;
+impl<'de, const MOST: usize> Visitor<'de> for Few<MOST> {
+    type Value = Few<MOST>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("strings by their names")
+        f.write_str("strings by their names, or a shape")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Strings, A::Error> {
-        let mut entries = 0;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Few<MOST>, A::Error> {
+        let mut left = MOST;
         while map.next_entry::<String, String>()?.is_some() {
-            entries += 1;
-            if entries > MAX_METADATA {
-                let reason = format!("more than {MAX_METADATA} entries of metadata");
-                return Err(A::Error::custom(reason));
-            }
+            let more = || A::Error::custom(format!("more than {MOST} entries of metadata"));
+            left = left.checked_sub(1).ok_or_else(more)?;
         }
-        Ok(Strings)
+        Ok(Few)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<MOST>, A::Error> {
+        let mut left = MOST;
+        while seq.next_element::<IgnoredAny>()?.is_some() {
+            let more = || A::Error::custom(format!("a shape of more than {MOST} axes"));
+            left = left.checked_sub(1).ok_or_else(more)?;
+        }
+        Ok(Few)
     }
 }
 
@@ -144,34 +148,6 @@ impl<'de> Visitor<'de> for Strings {
 #[expect(dead_code, reason = "only whether it can be read matters")]
 struct Entry {
     dtype: Dtype,
-    shape: Axes,
+    shape: Few<MAX_AXES>,
     data_offsets: (u64, u64),
-}
-
-/// A shape with few axes.
-struct Axes;
-
-impl<'de> Deserialize<'de> for Axes {
-    fn deserialize<D: Deserializer<'de>>(shape: D) -> Result<Axes, D::Error> {
-        shape.deserialize_seq(Axes)
-    }
-}
-
-impl<'de> Visitor<'de> for Axes {
-    type Value = Axes;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a shape")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Axes, A::Error> {
-        let mut axes = 0;
-        while seq.next_element::<IgnoredAny>()?.is_some() {
-            axes += 1;
-            if axes > MAX_AXES {
-                return Err(A::Error::custom(format!("a shape of more than {MAX_AXES} axes")));
-            }
-        }
-        Ok(Axes)
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::Dtype;
 use super::header::{self, MAX_HEADER, Row};
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::files::numbers;
 use crate::wanted::{Wanted, finite, places};
 use half::{bf16, f16};
@@ -56,23 +56,23 @@ impl<R: Read> Contents<R> {
     pub fn open(mut input: R, length: u64) -> Result<Contents<R>> {
         let mut start = [0; 8];
         let Some(rest) = length.checked_sub(start.len() as u64) else {
-            let why = message!("the file is {} bytes, too short for a safetensors file", length);
-            return Err(FormatError::content(why));
+            return refuse(message!(
+                "the file is {} bytes, too short for a safetensors file",
+                length
+            ));
         };
         input.read_exact(&mut start)?;
         let header = u64::from_le_bytes(start);
         let Some(body) = rest.checked_sub(header) else {
-            let why = message!(
+            return refuse(message!(
                 "it is no safetensors file, or cut: its header would have {} bytes, the file \
                  has {}",
                 header,
                 length
-            );
-            return Err(FormatError::content(why));
+            ));
         };
         if header > MAX_HEADER {
-            let why = message!("its header is {} bytes, the limit is {}", header, MAX_HEADER);
-            return Err(FormatError::content(why));
+            return refuse(message!("its header is {} bytes, the limit is {}", header, MAX_HEADER));
         }
         let mut bytes = vec![0; header as usize];
         input.read_exact(&mut bytes)?;
@@ -87,8 +87,7 @@ impl<R: Read> Contents<R> {
     pub fn and(mut self, more: Contents<R>) -> Result<Contents<R>> {
         let names: HashSet<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
         if let Some(row) = more.rows.iter().find(|row| names.contains(row.name.as_str())) {
-            let why = message!("tensor {} is in another file too", shown(&row.name));
-            return Err(FormatError::content(why));
+            return refuse(message!("tensor {} is in another file too", shown(&row.name)));
         }
         let before = self.inputs.len();
         let later = |row: Row| Row { file: before + row.file, ..row };

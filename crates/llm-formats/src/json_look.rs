@@ -54,7 +54,7 @@ pub struct JsonLook {
 }
 
 impl JsonLook {
-    /// Of a text that begins so; `None` for what is no JSON with names in it.
+    /// The look of a text that begins so; `None` for what is no JSON with names in it.
     pub fn of(sample: &[u8]) -> Option<JsonLook> {
         let sample = sample.strip_prefix(&crate::files::UTF8_MARK).unwrap_or(sample);
         let mut look = JsonLook::default();

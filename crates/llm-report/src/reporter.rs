@@ -17,7 +17,7 @@ pub struct Reporter<T> {
 }
 
 impl<T: FnMut(&Event<'_>) + Send> Reporter<T> {
-    /// Of a run that is about to begin.
+    /// The reporter of a run that is about to begin.
     ///
     /// # Errors
     /// As [`About::of`].

@@ -21,7 +21,7 @@ impl SeveralRuns {
         Ok(with_settings(runs, rows(runs)?))
     }
 
-    /// The same of runs whose values of what differs are known, and which of them to draw alike.
+    /// [`SeveralRuns::of`] for runs whose values of what differs are known, and which of them to draw alike.
     ///
     /// # Errors
     /// When a log cannot be read.
@@ -37,7 +37,7 @@ impl SeveralRuns {
     }
 }
 
-/// These rows, one for each run, with the settings in which they differ.
+/// Rows, one for each run, with the settings in which they differ.
 fn with_settings(runs: &[RunFolder], rows: Vec<OneRun>) -> SeveralRuns {
     let differing = differing(runs);
     let value = |run: &RunFolder, key: &String| {

@@ -43,7 +43,7 @@ use llm_core::{Result, TokenId, message};
 use parts::{Added, Parts, refuse};
 use std::sync::Arc;
 
-/// Its name in checkpoints and flags.
+/// The name of BPE in checkpoints and flags.
 pub const NAME: &str = "bpe";
 
 /// Whether this program has BPE: the cargo feature `bpe`, without which no library is built that
@@ -110,7 +110,7 @@ pub fn from_vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Arc<dyn Toke
     build(load::vocab_and_merges(vocab, merges)?)
 }
 
-/// The same with tokens that were added to it, as older programs write them: a map of texts to
+/// The tokenizer of a vocabulary with tokens that were added to it, as older programs write them: a map of texts to
 /// numbers, what tokenizer_config.json says of them, and what is next to it.
 ///
 /// # Errors
@@ -186,13 +186,15 @@ pub fn talking(blob: &[u8], marks: &[&str], template: String) -> Result<Arc<dyn 
     build(parts)
 }
 
-/// The tokens that were added to a vocabulary and of which no text is made, with their numbers.
+/// What is kept with a vocabulary, and the tokens that were added to it and of which no text is made,
+/// with their numbers.
 ///
 /// # Errors
 /// As [`from_tokenizer_json`].
-pub fn special_tokens(blob: &[u8]) -> Result<Vec<(TokenId, String)>> {
-    let added = load::tokenizer_json(blob)?.added.into_iter().filter(|token| token.special);
-    Ok(added.map(|token| (token.id as TokenId, token.content)).collect())
+pub fn besides(blob: &[u8]) -> Result<(Kept, Vec<(TokenId, String)>)> {
+    let Parts { kept, added, .. } = load::tokenizer_json(blob)?;
+    let special = added.into_iter().filter(|token| token.special);
+    Ok((kept, special.map(|token| (token.id as TokenId, token.content)).collect()))
 }
 
 /// How the added token of this number is written in a tokenizer.json; none where there is no such.

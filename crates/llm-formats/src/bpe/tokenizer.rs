@@ -39,7 +39,7 @@ pub(super) struct Bpe {
     starts: Vec<u32>,
     /// The token of each byte; none for some that hardly any text has.
     singles: [Option<TokenId>; 256],
-    /// Its tokenizer.json.
+    /// The tokenizer.json that says the same.
     blob: Vec<u8>,
     end_of_text: Option<TokenId>,
 }

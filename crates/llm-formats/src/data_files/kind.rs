@@ -35,7 +35,7 @@ pub enum Kind {
     Gzip,
     /// A format that is not text.
     Foreign(Look),
-    /// Nothing known, and this share of its bytes are control characters.
+    /// An unknown format: this share of its bytes are control characters.
     Binary {
         /// Between 0 and 1.
         controls: f64,
@@ -43,7 +43,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a file that begins with `sample`, [`SAMPLE`] bytes if it has as many.
+    /// The kind of a file that begins with `sample`, [`SAMPLE`] bytes if it has as many.
     pub fn of(sample: &[u8]) -> Kind {
         match Look::of_bytes(sample) {
             // What a server sends in the place of a file is short.
@@ -87,7 +87,7 @@ fn controls(sample: &[u8]) -> [f64; 3] {
 pub enum NoNumbers {
     /// A format of another kind.
     Foreign(Look),
-    /// They have 32 bits, or 64.
+    /// The numbers have 32 bits, or 64.
     Wide,
     /// The high byte comes first.
     BigEndian,

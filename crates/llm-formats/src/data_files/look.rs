@@ -32,7 +32,7 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// As it is, with nothing to say about it.
+    /// A file as it is, with nothing to say about it.
     fn plain(path: &Path, form: DataForm, held: Held) -> Looked {
         Looked { path: path.into(), form, changes: Vec::new(), marks: 0, held }
     }
@@ -56,7 +56,7 @@ impl Looked {
         Looked { changes, marks, ..Looked::plain(path, DataForm::Text, held) }
     }
 
-    /// Out of a wrapping.
+    /// The same file, taken out of a wrapping.
     fn out_of(self, wrapping: Wrapping) -> Looked {
         Looked { changes: [&[wrapping], &self.changes[..]].concat(), ..self }
     }

@@ -10,15 +10,15 @@ use std::path::Path;
 /// What a text was taken out of, or rid of, or is besides text; in the order in which it is said.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wrapping {
-    /// It was packed with gzip.
+    /// Gzip, which is unpacked.
     Unpacked,
-    /// It was in UTF-16.
+    /// UTF-16, which is converted.
     Converted,
-    /// It had the mark of UTF-8 before it.
+    /// The mark of UTF-8, which is left out.
     Unmarked,
-    /// Token numbers had llm.c's header before them.
+    /// llm.c's header before token numbers, which is left out.
     Headed,
-    /// It is in another encoding than UTF-8, or in none, and stays as it is; so do those that follow.
+    /// Another encoding than UTF-8, or none: such a text stays as it is, and so do those below.
     NotUtf8,
     /// An object of JSON on each line.
     JsonLines(Holds),
@@ -79,25 +79,25 @@ impl Wrapping {
             Wrapping::Converted => message!("converted from UTF-16"),
             Wrapping::Unmarked => message!("without the byte order mark"),
             Wrapping::Headed => message!("without the header of llm.c"),
-            Wrapping::NotUtf8 => message!("not UTF-8 and learnt byte by byte (iconv converts it)"),
+            Wrapping::NotUtf8 => message!("not UTF-8 and learned byte by byte (iconv converts it)"),
             Wrapping::JsonLines(Holds::Texts(filter)) => message!(
-                "JSON lines, learnt with their braces and keys (jq -r {} takes the texts out)",
+                "JSON lines, learned with their braces and keys (jq -r {} takes the texts out)",
                 filter
             ),
             Wrapping::Json(Holds::Texts(filter)) => {
                 message!(
-                    "JSON, learnt with its braces and keys (jq takes texts out: jq -r {})",
+                    "JSON, learned with its braces and keys (jq takes texts out: jq -r {})",
                     filter
                 )
             }
             Wrapping::JsonLines(holds) => {
-                aside(message!("JSON lines, learnt with their braces and keys"), holds)
+                aside(message!("JSON lines, learned with their braces and keys"), holds)
             }
             Wrapping::Json(holds) => {
-                aside(message!("JSON, learnt with its braces and keys"), holds)
+                aside(message!("JSON, learned with its braces and keys"), holds)
             }
             Wrapping::Table => {
-                message!("a table, learnt with its separators (csvcut -c text takes a column out)")
+                message!("a table, learned with its separators (csvcut -c text takes a column out)")
             }
             Wrapping::WebPage => {
                 message!(
@@ -115,11 +115,11 @@ impl Wrapping {
                 )
             }
             Wrapping::OldMac => message!(
-                "line ends of old Macs, learnt as they are (tr '\\r' '\\n' makes them line breaks)"
+                "line ends of old Macs, learned as they are (tr '\\r' '\\n' makes them line breaks)"
             ),
             Wrapping::Windows => {
                 message!(
-                    "line ends of Windows, learnt as two characters (tr -d '\\r' makes them one)"
+                    "line ends of Windows, learned as two characters (tr -d '\\r' makes them one)"
                 )
             }
         }

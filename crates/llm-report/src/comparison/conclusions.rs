@@ -14,7 +14,7 @@ enum Quantity {
     Loss,
     /// The share right, 0..=1.
     AllFacts,
-    /// Of one kind.
+    /// The share right of one kind, 0..=1.
     FactsOf(FactKind),
 }
 
@@ -27,7 +27,7 @@ impl Quantity {
         }
     }
 
-    /// Of each seed.
+    /// The value of each seed.
     fn values(self, row: &Compared) -> &[f64] {
         match self {
             Quantity::Loss => &row.loss,

@@ -40,7 +40,7 @@ use crate::kept::Kept;
 use llm_core::base::Message;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_core::{Result, TokenId, message};
-use parts::{Added, Parts, refuse};
+use parts::{Added, Parts};
 use std::sync::Arc;
 
 /// The name of BPE in checkpoints and flags.
@@ -80,7 +80,7 @@ fn build(parts: Parts) -> Result<Arc<dyn Tokenizer>> {
 
 #[cfg(not(feature = "bpe"))]
 fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
-    Err(refuse(UNAVAILABLE))
+    Err(parts::refuse(UNAVAILABLE))
 }
 
 /// Refused: this program is built without BPE.
@@ -89,7 +89,7 @@ fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
 /// Always.
 #[cfg(not(feature = "bpe"))]
 pub fn learn(_: &[u8], _: usize, _: impl Fn(Learning) + Sync) -> Result<Arc<dyn Tokenizer>> {
-    Err(refuse(UNAVAILABLE))
+    Err(parts::refuse(UNAVAILABLE))
 }
 
 /// The tokenizer of a tokenizer.json, which is also what a checkpoint holds.
@@ -147,16 +147,7 @@ pub fn with_end_of_text(blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
 /// # Errors
 /// As [`from_tokenizer_json`]; when a token that is named there is not in the file.
 pub fn with_kept(file: &[u8], kept: &Kept) -> Result<Arc<dyn Tokenizer>> {
-    // Whether added tokens are found in texts depends on both, so the file is read with it.
-    let mut whole: serde_json::Value =
-        serde_json::from_slice(file).map_err(|e| refuse(format!("not a tokenizer.json: {e}")))?;
-    if let (false, Some(map)) = (kept.is_empty(), whole.as_object_mut()) {
-        let kept = serde_json::to_value(kept).map_err(|e| refuse(e.to_string()))?;
-        map.insert("kept".into(), kept);
-        let file = serde_json::to_vec(&whole).map_err(|e| refuse(e.to_string()))?;
-        return from_tokenizer_json(&file);
-    }
-    from_tokenizer_json(file)
+    build(load::with_kept(file, kept)?)
 }
 
 /// Bytes as a vocabulary without merges: token b stands for byte b, and the one after them ends a text if

@@ -2,7 +2,7 @@
 
 use super::folder::DataPath;
 use super::held::{Held, is_stdin, refused, shown, unreadable};
-use super::kind::{Kind, NoNumbers, before_numbers, gunzip, utf16};
+use super::kind::{Kind, before_numbers, gunzip, utf16};
 use super::reading::Reading;
 use super::wrapping::Wrapping;
 use crate::error::{FormatError, Result};
@@ -125,29 +125,7 @@ fn are_chats(name: &Path, sample: &[u8], said: Option<DataForm>) -> bool {
 
 /// Token numbers, without what llm.c writes before them.
 fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
-    let name = shown(path);
-    let before = before_numbers(sample).map_err(|why| {
-        FormatError::Content(match why {
-            NoNumbers::Foreign(Look::NumPy) => message!(
-                "{} is a NumPy array, and not token numbers alone; numpy.load(FILE).astype('<u2')\
-                 .tofile('tokens.bin') makes them",
-                name
-            ),
-            NoNumbers::Foreign(look) => {
-                message!("{} is {}, and not token numbers of 16 bits", name, look.message())
-            }
-            NoNumbers::Wide => message!(
-                "{} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
-                 .astype('<u2').tofile('tokens.bin') makes them where they are below 65536",
-                name
-            ),
-            NoNumbers::BigEndian => message!(
-                "{} has the high byte of each token number first (big-endian); \
-                 numpy.fromfile(FILE, '>u2').astype('<u2').tofile('tokens.bin') turns them",
-                name
-            ),
-        })
-    })?;
+    let before = before_numbers(shown(path), sample).map_err(FormatError::Content)?;
     let looked = Looked::plain(path, DataForm::U16, whole.after(before));
     Ok(if before > 0 { looked.out_of(Wrapping::Headed) } else { looked })
 }

@@ -6,7 +6,7 @@ use super::kind::{Kind, before_numbers, gunzip, utf16};
 use super::reading::Reading;
 use super::wrapping::Wrapping;
 use crate::error::{FormatError, Result};
-use crate::files::{SAMPLE, UTF8_MARK};
+use crate::files::{SAMPLE, UTF8_MARK, is_named};
 use crate::first_look::Look;
 use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
@@ -91,7 +91,7 @@ pub(super) fn look_at(
     let path = &found.path;
     let sample = &whole.beginning(path, SAMPLE)?;
     let kind = match Kind::of(sample) {
-        Kind::Foreign(Look::WebPage) if is_named_html(path) => Kind::Text,
+        Kind::Foreign(Look::WebPage) if is_named(path, &["html", "htm", "xhtml"]) => Kind::Text,
         kind => kind,
     };
     let looked = match (reading.said, kind) {
@@ -106,21 +106,13 @@ pub(super) fn look_at(
     Ok(Some(looked))
 }
 
-fn is_named_html(path: &Path) -> bool {
-    let named = |ext: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
-    ["html", "htm", "xhtml"].into_iter().any(named)
-}
-
 /// Whether a text is conversations: by its beginning or its name, unless something else was said.
 fn are_chats(name: &Path, sample: &[u8], said: Option<DataForm>) -> bool {
-    let ending = |with: &str| name.extension().is_some_and(|own| own.eq_ignore_ascii_case(with));
-    said.map_or_else(
-        || {
-            ["jsonl", "ndjson"].into_iter().any(ending)
-                || JsonLook::of(sample).is_some_and(|look| look.holds() == Holds::Chats)
-        },
-        |said| said == DataForm::Chats,
-    )
+    let holds = || JsonLook::of(sample).is_some_and(|look| look.holds() == Holds::Chats);
+    match said {
+        Some(said) => said == DataForm::Chats,
+        None => is_named(name, &["jsonl", "ndjson"]) || holds(),
+    }
 }
 
 /// Token numbers, without what llm.c writes before them.

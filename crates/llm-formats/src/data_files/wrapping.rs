@@ -1,6 +1,7 @@
 //! What a text was taken out of, what it is besides text, and what helps.
 
 use crate::chat::exported::whatsapp;
+use crate::files::is_named;
 use crate::first_look::Look;
 use crate::json_look::{Holds, JsonLook};
 use llm_core::base::Message;
@@ -49,13 +50,12 @@ impl Wrapping {
         let is_object = |line: &[u8]| {
             line.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
         };
-        let ending = |with: &str| name.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
         let between = |cell: u8| texts().next().is_some_and(|line| line.contains(&cell));
         let form = if let Some(look) = JsonLook::of(sample) {
             let is_lines = texts().count() > 0 && texts().all(is_object);
             Some(if is_lines { Wrapping::JsonLines } else { Wrapping::Json }(look.holds()))
-        } else if ending("csv") && b",;\t".iter().any(|&cell| between(cell))
-            || ending("tsv") && between(b'\t')
+        } else if is_named(name, &["csv"]) && b",;\t".iter().any(|&cell| between(cell))
+            || is_named(name, &["tsv"]) && between(b'\t')
         {
             Some(Wrapping::Table)
         } else if Look::of_bytes(sample) == Some(Look::WebPage) {

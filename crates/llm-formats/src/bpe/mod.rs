@@ -13,6 +13,7 @@
 //! mark. The tokens that others add to their vocabulary are found wherever they are written (`wholes`),
 //! as `transformers` finds them, and a text in Unicode's form NFC is what comes back where the tokenizer asks for that.
 
+mod about;
 mod kind;
 mod load;
 mod parts;
@@ -32,45 +33,16 @@ mod kinds_tests;
 #[cfg(test)]
 mod tests;
 
+pub use about::{AVAILABLE, Learning, NAME, UNAVAILABLE, memory_of};
 #[cfg(feature = "bpe")]
 pub use train::learn;
 
 use crate::alphabet;
 use crate::kept::Kept;
-use llm_core::base::Message;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
-use llm_core::{Result, TokenId, message};
+use llm_core::{Result, TokenId};
 use parts::{Added, Parts};
 use std::sync::Arc;
-
-/// The name of BPE in checkpoints and flags.
-pub const NAME: &str = "bpe";
-
-/// Whether this program has BPE: the cargo feature `bpe`, without which no library is built that
-/// merges, and no vocabulary or chat template of another program is read.
-pub const AVAILABLE: bool = cfg!(feature = "bpe");
-/// The refusal of a program without BPE.
-pub const UNAVAILABLE: Message =
-    message!("this program was built without BPE tokenizers (cargo feature bpe)");
-
-/// The progress of learning a vocabulary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learning {
-    /// The number of bytes read so far.
-    Read(usize),
-    /// All are read: now tokens are merged.
-    Merge,
-}
-
-/// What a byte of a text takes while it is cut: a token at most, twice, in a list that doubles ..
-const TEXT_MEMORY: u64 = 12;
-/// .. and what cutting takes in any case: the words that each thread remembers.
-const AT_LEAST: u64 = 16 << 20;
-
-/// The memory that cutting a text of n bytes takes, at most.
-pub fn memory_of(len: usize) -> u64 {
-    (len as u64).saturating_mul(TEXT_MEMORY).saturating_add(AT_LEAST)
-}
 
 /// The tokenizer of a vocabulary, once it is checked.
 #[cfg(feature = "bpe")]

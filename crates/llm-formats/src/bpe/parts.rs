@@ -69,7 +69,7 @@ pub(super) struct Merge {
 }
 
 /// What has been checked.
-#[cfg_attr(not(feature = "bpe"), expect(dead_code, reason = "of use to the tokenizer alone"))]
+#[cfg_attr(not(feature = "bpe"), expect(dead_code))] // of use to the tokenizer alone
 pub(super) struct Checked {
     /// The bytes of all tokens in order.
     pub(super) bytes: Vec<Vec<u8>>,

@@ -1,10 +1,10 @@
 //! Byte-level BPE as a [`Tokenizer`]: words, merged by the library, and bytes that are no text.
 
+use super::about::{NAME, memory_of};
 use super::kind::Words;
 use super::parts::{Checked, Parts, refuse};
 use super::split::{self, Splitter};
 use super::wholes::{Part, Wholes};
-use super::{NAME, memory_of};
 use crate::alphabet;
 use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;

@@ -5,10 +5,7 @@ use crate::floors::tree::{Crate, Id, Kind, Sources, Type};
 use std::collections::BTreeMap;
 
 /// Names that stand twice, and why.
-const MEANT: [(&str, &str, &str); 2] = [
-    ("llm-formats", "Learning", "of two modules one is built: with the feature bpe or without"),
-    ("llm-formats", "Template", "of two modules one is built: with the feature bpe or without"),
-];
+const MEANT: [(&str, &str, &str); 0] = [];
 
 /// The crate whose names count even where no other crate sees them: its rooms are many, and a
 /// reader goes through all of them.

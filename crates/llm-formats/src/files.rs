@@ -110,3 +110,9 @@ pub fn unmarked(mut text: Vec<u8>) -> Vec<u8> {
     }
     text
 }
+
+/// Whether the extension of a path is one of these, in capitals or not.
+pub(crate) fn is_named(path: &Path, extensions: &[&str]) -> bool {
+    let own = path.extension();
+    own.is_some_and(|own| extensions.iter().any(|extension| own.eq_ignore_ascii_case(extension)))
+}

@@ -148,7 +148,11 @@ static FOREIGN: [Foreign; 22] = [
     foreign(message!("an Arrow table"), None, &[(0, b"ARROW1\0\0")]),
     foreign(message!("an HDF5 file"), None, &[(0, b"\x89HDF\r\n\x1a\n")]),
     foreign(message!("a SQLite data base"), None, &[(0, b"SQLite format 3\0")]),
-    foreign(message!("UTF-32"), None, &[(0, b"\xFF\xFE\0\0"), (0, b"\0\0\xFE\xFF")]),
+    foreign(
+        Message::new("UTF-32", Vec::new()),
+        None,
+        &[(0, b"\xFF\xFE\0\0"), (0, b"\0\0\xFE\xFF")],
+    ),
 ];
 
 /// Archives of zip that are documents, by a name that stands in them.

@@ -2,6 +2,7 @@
 //! texts, and what `jq` takes them out with.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Keys with the list of messages of a conversation.
@@ -51,10 +52,12 @@ pub enum Holds {
 pub struct JsonLook {
     /// Where values stand, as jq writes it, in order, and the bytes of the texts there.
     places: Vec<(String, usize)>,
+    /// The numbers of the places.
+    numbers: HashMap<String, usize>,
 }
 
 impl JsonLook {
-    /// Of a text that begins so; `None` for what is no JSON with names in it.
+    /// The look of a text that begins so; `None` for what is no JSON with names in it.
     pub fn of(sample: &[u8]) -> Option<JsonLook> {
         let sample = sample.strip_prefix(&crate::files::UTF8_MARK).unwrap_or(sample);
         let mut look = JsonLook::default();
@@ -128,11 +131,11 @@ impl JsonLook {
     }
 
     fn has(&self, place: &str) -> bool {
-        self.places.iter().any(|(own, _)| own == place)
+        self.numbers.contains_key(place)
     }
 
     fn bytes(&self, place: &str) -> usize {
-        self.places.iter().find(|(own, _)| own == place).map_or(0, |(_, bytes)| *bytes)
+        self.numbers.get(place).map_or(0, |&number| self.places[number].1)
     }
 
     /// The place of the longest texts, for a shell.
@@ -148,10 +151,13 @@ impl JsonLook {
     }
 
     fn add(&mut self, place: &str, bytes: usize) {
-        let has_room = self.places.len() < MOST_PLACES;
-        match self.places.iter_mut().find(|(own, _)| own == place) {
-            Some((_, all)) => *all += bytes,
-            None if has_room => self.places.push((place.into(), bytes)),
+        let count = self.places.len();
+        match self.numbers.get(place) {
+            Some(&number) => self.places[number].1 += bytes,
+            None if count < MOST_PLACES => {
+                self.numbers.insert(place.into(), count);
+                self.places.push((place.into(), bytes));
+            }
             None => {}
         }
     }

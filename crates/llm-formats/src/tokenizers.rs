@@ -45,7 +45,7 @@ pub fn fit(tokenizer: Arc<dyn Tokenizer>, rows: usize) -> Result<Arc<dyn Tokeniz
     Err(FormatError::Vocabulary { kind: name.into(), tokens, rows })
 }
 
-/// The same tokenizer with one more token, which ends a text; itself when it has one. A padded one
+/// The tokenizer with one more token, which ends a text; itself when it has one. A padded one
 /// loses its padding.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub fn with_end_of_text(tokenizer: Arc<dyn Tokenizer>) -> llm_core::Result<Arc<d
     }
 }
 
-/// The same tokens for a model that learns conversations: how they are written down is kept with them, as
+/// The tokenizer for a model that learns conversations: how they are written down is kept with them, as
 /// `template` or, where the model has none, as ChatML. Bytes become a BPE without merges, which has the same
 /// numbers. With `marked` the marks of turns are tokens too, as a new vocabulary has room for.
 ///
@@ -69,8 +69,8 @@ pub fn talking(
     template: Option<String>,
     marked: bool,
 ) -> llm_core::Result<Arc<dyn Tokenizer>> {
-    let has_own = kept(&*tokenizer)?.chat_template.is_some();
-    if template.is_none() && has_own {
+    let besides = Besides::of(&*tokenizer)?;
+    if template.is_none() && besides.kept.chat_template.is_some() {
         return Ok(tokenizer);
     }
     let blob = match tokenizer.name() {
@@ -84,42 +84,48 @@ pub fn talking(
             return Err(llm_core::Error::tokenizer(kind, why));
         }
     };
-    let has_marks = marked || has_mark(&*tokenizer)?;
-    let usual = || chatml(has_marks, tokenizer.end_of_text().is_some()).to_string();
+    let usual =
+        || chatml(marked || besides.has_mark(), tokenizer.end_of_text().is_some()).to_string();
     let marks: &[&str] = if marked { &MARKS } else { &[] };
     let made = bpe::talking(&blob, marks, template.unwrap_or_else(usual))?;
     let rows = tokenizer.vocab_size().max(made.vocab_size());
     Ok(PaddedTokenizer::pad(made, rows))
 }
 
-/// The ChatML of a model that has no template of its own.
-///
-/// # Errors
-/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
-pub fn usual_template(tokenizer: &dyn Tokenizer) -> llm_core::Result<&'static str> {
-    Ok(chatml(has_mark(tokenizer)?, tokenizer.end_of_text().is_some()))
+/// What a tokenizer has besides its vocabulary.
+#[derive(Debug, Default)]
+pub struct Besides {
+    /// The first and last token and a chat template, where they are not the usual ones.
+    pub kept: Kept,
+    /// The special tokens with their texts: the one that ends a text, marks of turns and others of which no
+    /// text is made.
+    pub special: Vec<(TokenId, String)>,
 }
 
-fn has_mark(tokenizer: &dyn Tokenizer) -> llm_core::Result<bool> {
-    Ok(special_tokens(tokenizer)?.iter().any(|(_, text)| text == MARKS[1]))
-}
+impl Besides {
+    /// What this tokenizer has.
+    ///
+    /// # Errors
+    /// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
+    pub fn of(tokenizer: &dyn Tokenizer) -> llm_core::Result<Besides> {
+        if tokenizer.name() == bpe::NAME {
+            let (kept, special) = bpe::besides(&tokenizer.blob())?;
+            return Ok(Besides { kept, special });
+        }
+        let special = tokenizer.end_of_text().map(|end| (end, END_OF_TEXT.into()));
+        Ok(Besides { special: special.into_iter().collect(), ..Besides::default() })
+    }
 
-/// The special tokens with their texts: the one that ends a text, marks of turns and others of which no text
-/// is made.
-///
-/// # Errors
-/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
-pub fn special_tokens(tokenizer: &dyn Tokenizer) -> llm_core::Result<Vec<(TokenId, String)>> {
-    match tokenizer.name() {
-        bpe::NAME => bpe::special_tokens(&tokenizer.blob()),
-        _ => Ok(tokenizer.end_of_text().map(|end| (end, END_OF_TEXT.into())).into_iter().collect()),
+    /// Whether the mark that ends a turn of ChatML is a token.
+    pub(crate) fn has_mark(&self) -> bool {
+        self.special.iter().any(|(_, text)| text == MARKS[1])
     }
 }
 
 /// The kind that was asked for: bytes stay bytes where conversations made a BPE without merges of them.
 pub fn kind(tokenizer: &dyn Tokenizer) -> &str {
     let is_unit = |byte: u8| tokenizer.bytes_of(byte.into()) == [byte];
-    let special = || special_tokens(tokenizer).map_or(0, |tokens| tokens.len());
+    let special = || Besides::of(tokenizer).map_or(0, |besides| besides.special.len());
     let all = 256 + special();
     let is_bytes = tokenizer.name() == bpe::NAME
         && (0..=255).all(is_unit)
@@ -127,15 +133,13 @@ pub fn kind(tokenizer: &dyn Tokenizer) -> &str {
     if is_bytes { ByteTokenizer::NAME } else { tokenizer.name() }
 }
 
-/// What belongs to the tokenizer besides: nothing of one that comes from nowhere else.
+/// The first and last token and the chat template that belong to a tokenizer; none of one that comes from
+/// nowhere else.
 ///
 /// # Errors
 /// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
 pub fn kept(tokenizer: &dyn Tokenizer) -> llm_core::Result<Kept> {
-    match tokenizer.name() {
-        bpe::NAME => Ok(bpe::taken_apart(&tokenizer.blob())?.1),
-        _ => Ok(Kept::default()),
-    }
+    Ok(Besides::of(tokenizer)?.kept)
 }
 
 /// The token that begins a text: the one that ends one, unless another is kept.

@@ -4,7 +4,7 @@ use llm_core::base::Message;
 use llm_messages::chinese;
 use serde::Serialize;
 
-/// The same in both languages.
+/// A text in both languages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bilingual {
     /// English.

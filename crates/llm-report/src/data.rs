@@ -26,7 +26,7 @@ pub struct Page {
     pub curves: Option<Curves>,
     /// What the model wrote.
     pub samples: Vec<Sample>,
-    /// Who looks at whom.
+    /// Maps of attention weights.
     pub attention: Option<AttentionMaps>,
     /// What each head does.
     pub heads: Vec<HeadRow>,
@@ -49,7 +49,7 @@ pub struct Page {
 pub struct Fact {
     /// What it is.
     pub label: Bilingual,
-    /// Its value, with its unit.
+    /// The value, with its unit.
     pub value: Bilingual,
 }
 
@@ -65,7 +65,7 @@ impl Fact {
 pub struct Curves {
     /// Step and training loss.
     pub train: Vec<(u64, f64)>,
-    /// The same, as a mean over its neighbours.
+    /// Step and training loss, as a mean over its neighbours.
     pub smooth: Vec<(u64, f64)>,
     /// Step and validation loss, of measurements on the same tokens.
     pub val: Vec<(u64, f64)>,
@@ -163,9 +163,9 @@ fn in_steps<S: Serializer>(layers: &[Vec<Vec<Vec<f32>>>], to: S) -> Result<S::Ok
 /// What one head was measured to do, by `inspect heads`. Shares are in 0..=1.
 #[derive(Clone, Debug, Serialize)]
 pub struct HeadRow {
-    /// Its block, from 0.
+    /// The number of the block, from 0.
     pub layer: usize,
-    /// Its number in the block, from 0.
+    /// The number of the head in the block, from 0.
     pub head: usize,
     /// Measured quantities in the order of their columns: a name and a value.
     pub scores: Vec<(&'static str, f64)>,
@@ -225,9 +225,9 @@ impl From<&PruneReport<Report>> for Pruning {
 /// A head switched off and what is left.
 #[derive(Clone, Debug, Serialize)]
 pub struct Pruned {
-    /// Its block, from 0.
+    /// The number of the block, from 0.
     pub layer: usize,
-    /// Its number in the block, from 0.
+    /// The number of the head in the block, from 0.
     pub head: usize,
     /// Validation loss then.
     pub loss: f64,
@@ -242,7 +242,7 @@ pub struct Comparison {
     pub complete: bool,
     /// The settings in which they differ: `heads`, or `lr/heads`.
     pub differ_in: String,
-    /// They differ in their number of heads only.
+    /// Whether they differ in their number of heads only.
     pub by_heads: bool,
     /// One for each combination of these settings.
     pub rows: Vec<Compared>,

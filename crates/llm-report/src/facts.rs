@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// What there is to say.
 #[derive(Clone, Debug)]
 pub struct Shared {
-    /// Who trains.
+    /// The name of the program.
     pub program: &'static str,
     /// The training data.
     pub data: Message,
-    /// How it is cut.
+    /// The tokenizer of the data.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Sizes and options of the model.
     pub config: Config,
@@ -26,9 +26,9 @@ pub struct Shared {
     pub head_dims: Vec<usize>,
     /// Number of weights.
     pub parameters: u64,
-    /// How it learns.
+    /// The recipe of training.
     pub recipe: Recipe,
-    /// Of the runs.
+    /// Seeds of the runs.
     pub seeds: Vec<u64>,
     /// Threads at work.
     pub threads: usize,

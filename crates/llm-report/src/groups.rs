@@ -32,7 +32,7 @@ pub struct GroupSpread {
 }
 
 impl GroupSpread {
-    /// Of these numbers, one for each run; `None` without any.
+    /// The spread of these numbers, one for each run; `None` without any.
     pub fn of(values: &[f64]) -> Option<GroupSpread> {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
@@ -78,7 +78,7 @@ pub(crate) struct Panel {
 /// A line through means, a point for every run.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
-    /// Its name in the legend.
+    /// The name in the legend.
     pub label: String,
     /// For each group a number for each run.
     pub values: Vec<Vec<f64>>,

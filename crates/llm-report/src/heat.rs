@@ -1,7 +1,7 @@
 //! Attention as a map of characters, no wider than the terminal.
 
 use crate::label::fitted;
-use llm_messages::columns::width;
+use llm_messages::columns::{left, width};
 
 /// How weights are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,9 +104,7 @@ fn digit(weight: f32) -> char {
 
 /// With spaces behind, or cut.
 fn padded(text: &str, columns: usize) -> String {
-    let mut text: String = text.chars().take(columns.max(1)).collect();
-    text.push_str(&" ".repeat(columns.saturating_sub(width(&text))));
-    text
+    left(&text.chars().take(columns.max(1)).collect::<String>(), columns)
 }
 
 #[cfg(test)]

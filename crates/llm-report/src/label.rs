@@ -3,7 +3,7 @@
 use llm_core::TokenId;
 use llm_core::base::escape::safe_token;
 use llm_core::tokenizer::Tokenizer;
-use llm_messages::columns::width;
+use llm_messages::columns::{right, width};
 
 /// What a token stands for, with its spaces and line ends to be seen: `a`, `␣cat`, `↵`, `\x1B`; its
 /// number when it stands for no text.
@@ -27,7 +27,7 @@ pub fn fitted(text: &str, most: usize) -> String {
         }
         short.push('…');
     }
-    format!("{}{short}", " ".repeat(most.saturating_sub(width(&short))))
+    right(&short, most)
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ pub struct RunFolder {
     /// The settings by their keys, as `--config` takes them.
     pub settings: Vec<(String, String)>,
     /// The file or the folder that is trained on, where it is one and that is known.
-    pub learnt: Option<String>,
-    /// No process works on it, and none has said how it ended.
+    pub learned: Option<String>,
+    /// Whether no process works on it, and none has said how it ended.
     pub is_cut_off: bool,
 }
 
@@ -36,8 +36,8 @@ impl RunFolder {
             of_log(path, &mut info);
         }
         let is_cut_off = info.state == RunState::Running && !is_at_work(path);
-        let learnt = learnt(&config, &info.data);
-        RunFolder { path: path.into(), info, settings, learnt, is_cut_off }
+        let learned = learned(&config, &info.data);
+        RunFolder { path: path.into(), info, settings, learned, is_cut_off }
     }
 
     /// How it stands, in a word.
@@ -96,7 +96,7 @@ fn settings(tables: &Table) -> Vec<(String, String)> {
 }
 
 /// The file or folder among those in the settings that gives the data its name.
-fn learnt(config: &Table, data: &str) -> Option<String> {
+fn learned(config: &Table, data: &str) -> Option<String> {
     let mut paths = setting(config, "data")?.as_array()?.iter().filter_map(Value::as_str);
     paths.find(|path| data.starts_with(&*format!("'{path}'"))).map(String::from)
 }

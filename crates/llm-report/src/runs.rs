@@ -19,7 +19,7 @@ pub struct SeveralRuns {
 pub struct OneRun {
     /// What it is called, for example its folder.
     pub name: String,
-    /// Its values of [`SeveralRuns::differing`], in the same order.
+    /// The values of [`SeveralRuns::differing`], in the same order.
     pub settings: Vec<String>,
     /// Runs of the same number are drawn alike.
     pub group: usize,

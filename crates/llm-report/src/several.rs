@@ -18,10 +18,12 @@ impl SeveralRuns {
     /// # Errors
     /// When a log cannot be read.
     pub fn of(runs: &[RunFolder]) -> Result<SeveralRuns> {
-        Ok(with_settings(runs, rows(runs)?))
+        let differing = differing(runs);
+        let told = values(runs, &differing).into_iter().enumerate();
+        SeveralRuns::in_groups(runs, differing, told, Vec::new())
     }
 
-    /// The same of runs whose values of what differs are known, and which of them to draw alike.
+    /// [`SeveralRuns::of`] for runs whose values of what differs are known, and which of them to draw alike.
     ///
     /// # Errors
     /// When a log cannot be read.
@@ -31,29 +33,20 @@ impl SeveralRuns {
         told: impl Iterator<Item = (usize, Vec<String>)>,
         groups: Vec<Bilingual>,
     ) -> Result<SeveralRuns> {
-        let rows = rows(runs)?.into_iter().zip(told);
-        let rows = rows.map(|(row, (group, settings))| OneRun { group, settings, ..row });
-        Ok(SeveralRuns { rows: rows.collect(), differing, groups })
+        let rows = runs.iter().zip(told);
+        let rows = rows.map(|(run, (group, settings))| Ok(OneRun { group, settings, ..row(run)? }));
+        Ok(SeveralRuns { rows: rows.collect::<Result<_>>()?, differing, groups })
     }
 }
 
-/// These rows, one for each run, with the settings in which they differ.
-fn with_settings(runs: &[RunFolder], rows: Vec<OneRun>) -> SeveralRuns {
-    let differing = differing(runs);
+/// The values of these settings, for each run.
+fn values(runs: &[RunFolder], differing: &[String]) -> Vec<Vec<String>> {
     let value = |run: &RunFolder, key: &String| {
         let found = run.settings.iter().find(|(name, _)| name == key);
         found.map_or("–".into(), |(_, value)| one_line(value))
     };
-    let rows = rows.into_iter().zip(runs).enumerate().map(|(group, (row, run))| OneRun {
-        settings: differing.iter().map(|key| value(run, key)).collect(),
-        group,
-        ..row
-    });
-    SeveralRuns { rows: rows.collect(), differing: differing.clone(), groups: Vec::new() }
-}
-
-fn rows(runs: &[RunFolder]) -> Result<Vec<OneRun>> {
-    runs.iter().map(row).collect()
+    let values = |run| differing.iter().map(|key| value(run, key)).collect();
+    runs.iter().map(values).collect()
 }
 
 fn row(run: &RunFolder) -> Result<OneRun> {
@@ -62,8 +55,6 @@ fn row(run: &RunFolder) -> Result<OneRun> {
     let Curves { val, smooth, .. } = Curves::from(&log);
     Ok(OneRun {
         name: one_line(&run.path.display().to_string()),
-        settings: Vec::new(),
-        group: 0,
         val,
         smooth,
         // A run that was cut off has the measurements on the way.
@@ -72,6 +63,7 @@ fn row(run: &RunFolder) -> Result<OneRun> {
         steps: info.step,
         seconds: (info.seconds > 0.0).then_some(info.seconds),
         state: state_label(run.state()).into(),
+        ..OneRun::default()
     })
 }
 
@@ -123,9 +115,8 @@ mod tests {
         assert_eq!(differing(&[run(&short), run(&long)]), ["steps"]);
         let own = [("steps", "400"), ("warmup", "50"), ("heads", "2")];
         assert_eq!(differing(&[run(&short), run(&own)]), ["steps", "warmup", "seed", "heads"]);
-        let rows = vec![OneRun::default(), OneRun::default()];
-        let several = with_settings(&[run(&short), run(&own)], rows);
-        assert_eq!(several.rows[1].settings, ["400", "50", "–", "2"]);
+        let runs = [run(&short), run(&own)];
+        assert_eq!(values(&runs, &differing(&runs))[1], ["400", "50", "–", "2"]);
         assert!(differing(&[run(&short), run(&short)]).is_empty());
     }
 }

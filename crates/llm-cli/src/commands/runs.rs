@@ -132,7 +132,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
 fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
     let info = &run.info;
     let loss = info.lowest_loss().map_or("–".into(), |loss| format!("{loss:.4}"));
-    let data = match &run.learnt {
+    let data = match &run.learned {
         Some(path) => one_line(path), // nothing of ours
         None => said(Message::words(one_line(
             info.data.split([',', ':', ';']).next().unwrap_or_default(),

@@ -13,12 +13,12 @@ pub(super) enum Words {
     /// GPT-2's.
     #[default]
     Gpt2,
-    /// The same, with every digit by itself before that: SmolLM's.
+    /// GPT-2's words, with every digit by itself before that: SmolLM's.
     Gpt2Digits,
     /// Llama 3's: contractions in any case, up to three digits, signs with the line breaks after
     /// them.
     Llama3,
-    /// Qwen2's and Qwen3's: the same, with every digit by itself.
+    /// Qwen2's and Qwen3's: Llama 3's words, with every digit by itself.
     Qwen2,
 }
 
@@ -99,7 +99,7 @@ impl Words {
     }
 }
 
-/// The same in the words of the kinds here. What is cut out is kept where it is what does not fit that
+/// A pre-tokenizer in the words of the kinds here. What is cut out is kept where it is what does not fit that
 /// is removed; and a pattern may hold line breaks themselves.
 fn as_usual(pre_tokenizer: &Value) -> Value {
     let mut usual = pre_tokenizer.clone();

@@ -1,8 +1,8 @@
 //! Vocabularies as others write them, recognised by what is in them.
 
+use super::about::{AVAILABLE, UNAVAILABLE};
 use super::kind::Words;
 use super::parts::{Added, Merge, Parts, refuse};
-use super::{AVAILABLE, UNAVAILABLE};
 use crate::kept::Kept;
 use llm_core::base::{Fill, Message, memory};
 use llm_core::checkpoint::limits::MAX_BLOB;
@@ -19,6 +19,14 @@ use std::fmt;
 /// [`llm_core::Error::Tokenizer`] for one whose encoding would not be that of GPT-2's kind, naming
 /// what it has.
 pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
+    with_kept(file, &Kept::default())
+}
+
+/// A tokenizer.json with what is next to it, in the place of what is kept in it.
+///
+/// # Errors
+/// As [`tokenizer_json`].
+pub(super) fn with_kept(file: &[u8], kept: &Kept) -> Result<Parts> {
     check_size(file)?;
     let no_json = |e: serde_json::Error| {
         refuse(message!("not a tokenizer.json: {}", Message::words(e.to_string())))
@@ -66,7 +74,7 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
         merges,
         words,
         nfc,
-        kept: outline.kept,
+        kept: if kept.is_empty() { outline.kept } else { kept.clone() },
         ignore_merges,
         ..Parts::default()
     };

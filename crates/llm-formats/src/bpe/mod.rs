@@ -13,6 +13,7 @@
 //! mark. The tokens that others add to their vocabulary are found wherever they are written (`wholes`),
 //! as `transformers` finds them, and a text in Unicode's form NFC is what comes back where the tokenizer asks for that.
 
+mod about;
 mod kind;
 mod load;
 mod parts;
@@ -32,45 +33,16 @@ mod kinds_tests;
 #[cfg(test)]
 mod tests;
 
+pub use about::{AVAILABLE, Learning, NAME, UNAVAILABLE, memory_of};
 #[cfg(feature = "bpe")]
 pub use train::learn;
 
 use crate::alphabet;
 use crate::kept::Kept;
-use llm_core::base::Message;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
-use llm_core::{Result, TokenId, message};
-use parts::{Added, Parts, refuse};
+use llm_core::{Result, TokenId};
+use parts::{Added, Parts};
 use std::sync::Arc;
-
-/// Its name in checkpoints and flags.
-pub const NAME: &str = "bpe";
-
-/// Whether this program has BPE: the cargo feature `bpe`, without which no library is built that
-/// merges, and no vocabulary or chat template of another program is read.
-pub const AVAILABLE: bool = cfg!(feature = "bpe");
-/// The refusal of a program without BPE.
-pub const UNAVAILABLE: Message =
-    message!("this program was built without BPE tokenizers (cargo feature bpe)");
-
-/// The progress of learning a vocabulary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Learning {
-    /// The number of bytes read so far.
-    Read(usize),
-    /// All are read: now tokens are merged.
-    Merge,
-}
-
-/// What a byte of a text takes while it is cut: a token at most, twice, in a list that doubles ..
-const TEXT_MEMORY: u64 = 12;
-/// .. and what cutting takes in any case: the words that each thread remembers.
-const AT_LEAST: u64 = 16 << 20;
-
-/// The memory that cutting a text of n bytes takes, at most.
-pub fn memory_of(len: usize) -> u64 {
-    (len as u64).saturating_mul(TEXT_MEMORY).saturating_add(AT_LEAST)
-}
 
 /// The tokenizer of a vocabulary, once it is checked.
 #[cfg(feature = "bpe")]
@@ -80,7 +52,7 @@ fn build(parts: Parts) -> Result<Arc<dyn Tokenizer>> {
 
 #[cfg(not(feature = "bpe"))]
 fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
-    Err(refuse(UNAVAILABLE))
+    Err(parts::refuse(UNAVAILABLE))
 }
 
 /// Refused: this program is built without BPE.
@@ -89,7 +61,7 @@ fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
 /// Always.
 #[cfg(not(feature = "bpe"))]
 pub fn learn(_: &[u8], _: usize, _: impl Fn(Learning) + Sync) -> Result<Arc<dyn Tokenizer>> {
-    Err(refuse(UNAVAILABLE))
+    Err(parts::refuse(UNAVAILABLE))
 }
 
 /// The tokenizer of a tokenizer.json, which is also what a checkpoint holds.
@@ -110,7 +82,7 @@ pub fn from_vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Arc<dyn Toke
     build(load::vocab_and_merges(vocab, merges)?)
 }
 
-/// The same with tokens that were added to it, as older programs write them: a map of texts to
+/// The tokenizer of a vocabulary with tokens that were added to it, as older programs write them: a map of texts to
 /// numbers, what tokenizer_config.json says of them, and what is next to it.
 ///
 /// # Errors
@@ -147,16 +119,7 @@ pub fn with_end_of_text(blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
 /// # Errors
 /// As [`from_tokenizer_json`]; when a token that is named there is not in the file.
 pub fn with_kept(file: &[u8], kept: &Kept) -> Result<Arc<dyn Tokenizer>> {
-    // Whether added tokens are found in texts depends on both, so the file is read with it.
-    let mut whole: serde_json::Value =
-        serde_json::from_slice(file).map_err(|e| refuse(format!("not a tokenizer.json: {e}")))?;
-    if let (false, Some(map)) = (kept.is_empty(), whole.as_object_mut()) {
-        let kept = serde_json::to_value(kept).map_err(|e| refuse(e.to_string()))?;
-        map.insert("kept".into(), kept);
-        let file = serde_json::to_vec(&whole).map_err(|e| refuse(e.to_string()))?;
-        return from_tokenizer_json(&file);
-    }
-    from_tokenizer_json(file)
+    build(load::with_kept(file, kept)?)
 }
 
 /// Bytes as a vocabulary without merges: token b stands for byte b, and the one after them ends a text if
@@ -186,13 +149,15 @@ pub fn talking(blob: &[u8], marks: &[&str], template: String) -> Result<Arc<dyn 
     build(parts)
 }
 
-/// The tokens that were added to a vocabulary and of which no text is made, with their numbers.
+/// What is kept with a vocabulary, and the tokens that were added to it and of which no text is made,
+/// with their numbers.
 ///
 /// # Errors
 /// As [`from_tokenizer_json`].
-pub fn special_tokens(blob: &[u8]) -> Result<Vec<(TokenId, String)>> {
-    let added = load::tokenizer_json(blob)?.added.into_iter().filter(|token| token.special);
-    Ok(added.map(|token| (token.id as TokenId, token.content)).collect())
+pub fn besides(blob: &[u8]) -> Result<(Kept, Vec<(TokenId, String)>)> {
+    let Parts { kept, added, .. } = load::tokenizer_json(blob)?;
+    let special = added.into_iter().filter(|token| token.special);
+    Ok((kept, special.map(|token| (token.id as TokenId, token.content)).collect()))
 }
 
 /// How the added token of this number is written in a tokenizer.json; none where there is no such.

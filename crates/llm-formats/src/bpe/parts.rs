@@ -40,14 +40,14 @@ pub(super) struct Parts {
 pub(super) struct Added {
     pub(super) content: String,
     pub(super) id: u64,
-    /// Of no text; else it is found in any.
+    /// Whether no text is made of it; another one is found in any text.
     pub(super) special: bool,
-    /// It is found in the text's normal form.
+    /// Whether it is found in the text's normal form.
     pub(super) normalized: bool,
 }
 
 impl Added {
-    /// One of which no text is made, such as the token that ends a text.
+    /// A token of which no text is made, such as the token that ends a text.
     pub(super) fn special(content: &str, id: u64) -> Added {
         Added { content: content.into(), id, special: true, normalized: false }
     }
@@ -64,12 +64,12 @@ impl Added {
 /// Two tokens that become one.
 pub(super) struct Merge {
     pub(super) parts: (String, String),
-    /// Its place in what was read.
+    /// The place in the file, from 1 on.
     pub(super) place: usize,
 }
 
 /// What has been checked.
-#[cfg_attr(not(feature = "bpe"), expect(dead_code, reason = "of use to the tokenizer alone"))]
+#[cfg_attr(not(feature = "bpe"), expect(dead_code))] // of use to the tokenizer alone
 pub(super) struct Checked {
     /// The bytes of all tokens in order.
     pub(super) bytes: Vec<Vec<u8>>,

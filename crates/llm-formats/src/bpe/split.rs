@@ -26,7 +26,7 @@ pub(super) struct Splitter {
     pattern: Regex,
 }
 
-/// One for each kind.
+/// A splitter for each kind.
 static SPLITTERS: LazyLock<Result<Vec<Splitter>, regex::Error>> = LazyLock::new(|| {
     let one = |words: Words| {
         let pattern = Regex::new(&format!(r"{}|\s+", words.pattern()))?;
@@ -36,7 +36,7 @@ static SPLITTERS: LazyLock<Result<Vec<Splitter>, regex::Error>> = LazyLock::new(
 });
 
 impl Splitter {
-    /// That of these words.
+    /// The splitter of these words.
     pub(super) fn get(words: Words) -> Result<&'static Splitter> {
         let all = SPLITTERS.as_ref().map_err(|e| Error::tokenizer("bpe", e.to_string()))?;
         let found = all.iter().find(|splitter| splitter.words == words);

@@ -1,10 +1,10 @@
 //! Byte-level BPE as a [`Tokenizer`]: words, merged by the library, and bytes that are no text.
 
+use super::about::{NAME, memory_of};
 use super::kind::Words;
 use super::parts::{Checked, Parts, refuse};
 use super::split::{self, Splitter};
 use super::wholes::{Part, Wholes};
-use super::{NAME, memory_of};
 use crate::alphabet;
 use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;
@@ -39,7 +39,7 @@ pub(super) struct Bpe {
     starts: Vec<u32>,
     /// The token of each byte; none for some that hardly any text has.
     singles: [Option<TokenId>; 256],
-    /// Its tokenizer.json.
+    /// The tokenizer.json that says the same.
     blob: Vec<u8>,
     end_of_text: Option<TokenId>,
 }

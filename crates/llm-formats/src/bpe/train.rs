@@ -1,6 +1,6 @@
 //! Learning a vocabulary: the library's byte-level BPE on the words of a text.
 
-use super::Learning;
+use super::about::Learning;
 use super::kind::Words;
 use super::load::of_library;
 use super::parts::refuse;

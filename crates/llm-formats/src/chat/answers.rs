@@ -20,7 +20,7 @@ const MARK: char = '\u{10fffd}';
 /// A conversation as a model reads it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenDown {
-    /// It.
+    /// The rendered text.
     pub text: String,
     /// Where in it the answers stand, each with what ends it: byte ranges, in order.
     pub answers: Vec<Range<usize>>,
@@ -99,7 +99,7 @@ struct Written<'c> {
     template: &'c Template,
     turns: &'c [Turn],
     text: &'c str,
-    /// Of the answers, and of the turns before them; nothing where the template does not leave what
+    /// The ends of answers and of the turns before them; nothing where the template does not leave what
     /// is said as it is.
     ends: OnceCell<Option<Vec<usize>>>,
 }

@@ -28,7 +28,7 @@ pub(super) const DAY: &str = "2024-07-26";
 /// `strftime`'s codes and what they write on that day.
 const CODES: &str = "%d 26|%-d 26|%e 26|%m 07|%-m 7|%b Jul|%h Jul|%B July|%Y 2024|%y 24|%a Fri|\
     %A Friday|%j 208|%H 00|%I 12|%M 00|%S 00|%p AM|%% %";
-/// The function that gives it.
+/// The function that gives the day.
 pub(super) const TODAY: &str = "strftime_now";
 
 thread_local! {
@@ -55,7 +55,7 @@ fn refused(why: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, why)
 }
 
-/// One without templates.
+/// An environment without templates.
 pub(super) fn environment() -> Result<Environment<'static>, Error> {
     let mut jinja = Environment::new();
     jinja.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?);

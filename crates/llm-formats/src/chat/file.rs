@@ -32,7 +32,7 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Those of files, each with what to call it.
+    /// The conversations of files, each with what to call it.
     ///
     /// # Errors
     /// The file, the line and why it cannot be read.
@@ -42,7 +42,7 @@ impl Conversations {
         Conversations::read(files).map_err(|(_, why)| why)
     }
 
-    /// The same, with the number of the file that cannot be read.
+    /// [`Conversations::parse`], with the number of the file that cannot be read.
     pub(crate) fn read<'b>(
         files: impl IntoIterator<Item = (Message, &'b [u8])>,
     ) -> Result<Conversations, (usize, Message)> {
@@ -71,7 +71,7 @@ impl Conversations {
         }
     }
 
-    /// How many there are.
+    /// The number of conversations.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -81,7 +81,7 @@ impl Conversations {
         self.all.is_empty()
     }
 
-    /// Those to learn, and the last `share` of each file, which stay unseen; one at least, where there
+    /// The conversations to learn, and the last `share` of each file, which stay unseen; one at least, where there
     /// are several.
     pub fn divided(self, share: f64) -> [Conversations; 2] {
         let is_unseen = self.are_unseen(share);
@@ -94,7 +94,7 @@ impl Conversations {
         [part(learned), part(unseen)]
     }
 
-    /// Which of them stay unseen.
+    /// Which conversations stay unseen.
     fn are_unseen(&self, share: f64) -> Vec<bool> {
         let share = if self.len() < 2 { 0.0 } else { share.clamp(0.0, 1.0) };
         let due = |n: usize| (n as f64 * share).ceil() as usize;
@@ -154,7 +154,7 @@ impl Conversations {
 }
 
 impl Said {
-    /// Of what is said, and by whom.
+    /// The hash of what is said, and by whom.
     fn hash(&self) -> u64 {
         let mut hash = DefaultHasher::new();
         match &self.what {

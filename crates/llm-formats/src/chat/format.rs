@@ -4,7 +4,7 @@ use super::answers::end_of_answer;
 use super::line::{ASSISTANT, Turn};
 use super::template::Template;
 use crate::error::{FormatError, Result};
-use crate::tokenizers::special_tokens;
+use crate::tokenizers::Besides;
 use llm_core::TokenId;
 use llm_core::base::with_causes;
 use llm_core::generate::Stops;
@@ -35,12 +35,13 @@ impl ChatFormat {
     pub fn of(tokenizer: &dyn Tokenizer) -> Result<ChatFormat> {
         const ASKED: &str = "A question.";
         const SAID: &str = "An answer.";
-        let template = Template::of(tokenizer)?;
+        let besides = Besides::of(tokenizer)?;
+        let template = Template::with(tokenizer, &besides)?;
         let turns = [Turn::new("user", ASKED), Turn::new(ASSISTANT, SAID)];
         let written = template.render(&turns, false).map_err(FormatError::Content)?;
         let begin = written.split(ASKED).next().unwrap_or_default().to_string();
         let after = end_of_answer(&template).map_err(FormatError::Content)?;
-        let special = special_tokens(tokenizer)?;
+        let special = besides.special;
         let (end, end_token) = match first_mark(after.trim(), &special) {
             Some((id, mark)) => (mark, Some(id)),
             None => (after.trim_end().to_string(), None),

@@ -11,7 +11,7 @@ pub(super) const MOST_KEYS: usize = 64;
 /// A value.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// No list and no object.
+    /// A value that is no list and no object.
     Scalar(Value),
     List(Vec<Part>),
     Object(Fields),

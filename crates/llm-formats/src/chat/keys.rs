@@ -7,16 +7,17 @@ use serde_json::Value;
 
 /// Keys that say whether an answer is learned, as other programs have it: 0 and `false` mean that it
 /// is not.
-const LEARNED: &str = "weight train training trainable learn loss loss_mask";
+const LEARNED: &str = "weight|train|training|trainable|learn|loss|loss_mask";
 
 /// Keys of a line and of a message with what cannot be learned here.
-const REFUSED: &str = "tools tool_calls functions function_call image images audio audios video videos \
-    documents history chosen rejected rejected_response rejected_messages chat_template_kwargs \
-    train_detail training_detail loss_scale label";
+const REFUSED: &str = "\
+    tools|tool_calls|functions|function_call|image|images|audio|audios|video|videos|documents|history|\
+    chosen|rejected|rejected_response|rejected_messages|chat_template_kwargs|train_detail|\
+    training_detail|loss_scale|label";
 
 /// Whether a key of a line is one of these.
 pub(super) fn is_known(key: &str) -> bool {
-    [LEARNED, REFUSED].into_iter().flat_map(str::split_whitespace).any(|known| known == key)
+    [LEARNED, REFUSED].into_iter().flat_map(|keys| keys.split('|')).any(|known| known == key)
 }
 
 /// Takes out of a line or a message what says whether its answers are learned; nothing where nothing
@@ -29,7 +30,7 @@ pub(super) fn learned(of: &mut Fields) -> Result<Option<bool>, Message> {
         let key = key.escape_debug().to_string();
         return Err(message!("it has the key '{}' twice", key));
     }
-    for key in REFUSED.split_whitespace() {
+    for key in REFUSED.split('|') {
         match of.take(key) {
             None => {}
             // What is judged good is learned.
@@ -45,7 +46,7 @@ pub(super) fn learned(of: &mut Fields) -> Result<Option<bool>, Message> {
         }
     }
     let mut all = None;
-    for key in LEARNED.split_whitespace() {
+    for key in LEARNED.split('|') {
         let Some(part) = of.take(key) else { continue };
         let is = match &part {
             Part::Scalar(Value::Bool(is)) => Some(*is),

@@ -8,13 +8,13 @@ use llm_core::message;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Who is answered: the model's own turns.
+/// The role of the model's own turns.
 pub(super) const ASSISTANT: &str = "assistant";
 
 /// A turn of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Turn {
-    /// Who speaks: `system`, `user`, `assistant`, `tool`, or whom the template knows besides.
+    /// The speaker: `system`, `user`, `assistant`, `tool`, or another that the template knows.
     pub role: String,
     /// What is said.
     pub content: String,
@@ -27,7 +27,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// One with nothing else.
+    /// A turn with nothing else.
     pub fn new(role: &str, content: impl Into<String>) -> Turn {
         Turn { role: role.into(), content: content.into(), more: Map::new(), learned: true }
     }
@@ -47,7 +47,7 @@ pub enum Line {
 /// A line that is read.
 pub(super) struct Read {
     pub line: Line,
-    /// Its keys that say nothing here.
+    /// Keys that say nothing here.
     pub passed: Vec<String>,
 }
 
@@ -67,7 +67,7 @@ impl Line {
     }
 }
 
-/// The same as [`Line::parse`], with what is passed over.
+/// [`Line::parse`], with the keys that are passed over.
 pub(super) fn read(line: &str) -> Result<Read, Message> {
     let is_read = |key: &str| {
         let own = ["text", "instruction", "input", "output", "system", "system_prompt"];
@@ -229,7 +229,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
     Ok(turn)
 }
 
-/// Whom other programs call otherwise.
+/// The usual name of a role that other programs call otherwise.
 fn usual(role: String) -> String {
     match &*role.to_ascii_lowercase() {
         "human" | "user" => "user".into(),

@@ -5,7 +5,7 @@
 //! `raise_exception`. The day of today (`strftime_now`) is always the same one: what a run learns
 //! must not depend on when it began.
 //!
-//! It is a program from outside: bounded in length before it is read (`source`), in what it makes
+//! A template is a program from outside: bounded in length before it is read (`source`), in what it makes
 //! (`environment`), in steps and in time.
 
 pub(super) use super::environment::DAY;
@@ -13,7 +13,8 @@ use super::environment::{FORMAT, NAMESPACE, TODAY, TOO_DEEP, by, environment};
 use super::line::{ASSISTANT, Turn};
 use super::source::bounded;
 use crate::bpe::{AVAILABLE, UNAVAILABLE};
-use crate::tokenizers::{kept, usual_template};
+use crate::kept::chatml;
+use crate::tokenizers::Besides;
 use llm_core::Result;
 use llm_core::base::{self, Message};
 use llm_core::message;
@@ -27,8 +28,8 @@ use std::time::{Duration, Instant};
 /// hundred times what those of known models need. A step pays for 64 bytes that it makes.
 const FUEL: u64 = 200_000;
 const FUEL_OF_TURN: u64 = 2_000;
-/// The same for time, which takes care of steps that are longer than others.
-const TIME: u64 = 500_000; // microseconds
+/// Microseconds that a template may take, as [`FUEL`]: some steps are longer than others.
+const TIME: u64 = 500_000;
 const TIME_OF_TURN: u64 = 1_000;
 /// Bytes that may be said in a conversation.
 const MOST_SAID: usize = 16 << 20;
@@ -61,14 +62,19 @@ impl Template {
     /// # Errors
     /// [`llm_core::Error::Tokenizer`] for a template that is no Jinja.
     pub fn of(tokenizer: &dyn Tokenizer) -> Result<Template> {
-        let kept = kept(tokenizer)?;
+        Template::with(tokenizer, &Besides::of(tokenizer)?)
+    }
+
+    /// [`Template::of`] where it is known what the tokenizer has besides its vocabulary.
+    pub(super) fn with(tokenizer: &dyn Tokenizer, besides: &Besides) -> Result<Template> {
+        let kept = besides.kept.clone();
         let end = tokenizer.end_of_text().map(|_| END_OF_TEXT.to_string());
         let eos = kept.eos.or(end).unwrap_or_default();
         let bos = kept.bos.unwrap_or_else(|| eos.clone());
         let is_own = kept.chat_template.is_some();
         let source = match kept.chat_template {
             Some(own) => own,
-            None => usual_template(tokenizer)?.into(),
+            None => chatml(besides.has_mark(), tokenizer.end_of_text().is_some()).into(),
         };
         let made = Template::new(source, bos, eos, is_own);
         made.map_err(|why| llm_core::Error::tokenizer(tokenizer.name(), why))

@@ -10,7 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 pub(super) struct DataPath {
     /// Where it is.
     pub(super) path: PathBuf,
-    /// It was found in a folder, not named.
+    /// Whether it was found in a folder, and not named.
     pub(super) in_folder: bool,
 }
 

@@ -49,7 +49,7 @@ impl Held {
         Ok(Box::new(file.take(len)))
     }
 
-    /// The first of them.
+    /// The first `most` bytes.
     pub(super) fn beginning(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
         let mut sample = Vec::new();
         let read = self.reader(path)?.take(most as u64).read_to_end(&mut sample);
@@ -57,7 +57,7 @@ impl Held {
         Ok(sample)
     }
 
-    /// The last of them.
+    /// The last `most` bytes.
     pub(super) fn ending(&self, path: &Path, most: usize) -> Result<Vec<u8>> {
         match self {
             Held::Memory(bytes) => Ok(bytes[bytes.len().saturating_sub(most)..].to_vec()),
@@ -68,7 +68,7 @@ impl Held {
         }
     }
 
-    /// All of them, in memory.
+    /// All bytes, in memory, of which there is this much `room`.
     pub(super) fn in_memory(self, path: &Path, room: u64) -> Result<Vec<u8>> {
         let needed = self.len();
         match self {
@@ -84,7 +84,7 @@ impl Held {
         }
     }
 
-    /// Of all of them.
+    /// The hash of all bytes.
     pub(super) fn hash(&self, path: &Path) -> Result<blake3::Hash> {
         let mut hash = blake3::Hasher::new();
         hash.update_reader(self.reader(path)?).map_err(|e| unreadable(path, e))?;
@@ -97,7 +97,7 @@ pub(super) fn unreadable(path: &Path, e: io::Error) -> Error {
     Error::io(IoAction::Read, path, e)
 }
 
-/// The same of one that is not what is read here.
+/// A file that is not what is read here, and why.
 pub(super) fn refused(path: &Path, why: Message) -> Error {
     unreadable(path, io::Error::other(why))
 }

@@ -6,6 +6,8 @@
 use crate::files::{SAMPLE, UTF8_MARK};
 use crate::first_look::Look;
 use flate2::read::MultiGzDecoder;
+use llm_core::base::Message;
+use llm_core::message;
 use std::io::{self, Read};
 
 /// From this share of control characters on nothing is text, if they are of several kinds: a table
@@ -35,7 +37,7 @@ pub enum Kind {
     Gzip,
     /// A format that is not text.
     Foreign(Look),
-    /// Nothing known, and this share of its bytes are control characters.
+    /// An unknown format: this share of its bytes are control characters.
     Binary {
         /// Between 0 and 1.
         controls: f64,
@@ -43,7 +45,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a file that begins with `sample`, [`SAMPLE`] bytes if it has as many.
+    /// The kind of a file that begins with `sample`, [`SAMPLE`] bytes if it has as many.
     pub fn of(sample: &[u8]) -> Kind {
         match Look::of_bytes(sample) {
             // What a server sends in the place of a file is short.
@@ -82,33 +84,40 @@ fn controls(sample: &[u8]) -> [f64; 3] {
     [share(counts[0]), share(controls().sum()), controls().filter(|&n| n > 0).count() as f64]
 }
 
-/// Why bytes are no token numbers of 16 bits, the low byte first.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum NoNumbers {
-    /// A format of another kind.
-    Foreign(Look),
-    /// They have 32 bits, or 64.
-    Wide,
-    /// The high byte comes first.
-    BigEndian,
-}
-
-/// Bytes before the first token number in a file that begins so: llm.c and its relatives write 256
-/// numbers of 32 bits there, the first of which says so.
+/// Bytes before the first token number of 16 bits, the low byte first, in a file of this name that begins
+/// so: llm.c and its relatives write 256 numbers of 32 bits there, the first of which says so.
 ///
 /// # Errors
-/// [`NoNumbers`].
-pub fn before_numbers(sample: &[u8]) -> Result<u64, NoNumbers> {
+/// Why they are other numbers, or none, and what makes such ones of them.
+pub(super) fn before_numbers(name: Message, sample: &[u8]) -> Result<u64, Message> {
     const LLM_C: u32 = 20_240_520;
     const LLM_C_OF_32_BITS: u32 = 20_240_801;
     const HEADER: usize = 1024;
-    if let Some(look) = Look::of_bytes(sample) {
-        return Err(NoNumbers::Foreign(look));
+    match Look::of_bytes(sample) {
+        None => {}
+        Some(Look::NumPy) => {
+            return Err(message!(
+                "{} is a NumPy array, and not token numbers alone; numpy.load(FILE).astype('<u2')\
+                 .tofile('tokens.bin') makes them",
+                name
+            ));
+        }
+        Some(look) => {
+            let look = look.message();
+            return Err(message!("{} is {}, and not token numbers of 16 bits", name, look));
+        }
     }
+    let wide = |name: Message| {
+        message!(
+            "{} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
+             .astype('<u2').tofile('tokens.bin') makes them where they are below 65536",
+            name
+        )
+    };
     let first = sample.first_chunk().map(|four| u32::from_le_bytes(*four));
     let header = match first.filter(|_| sample.len() >= HEADER) {
         Some(LLM_C) => HEADER,
-        Some(LLM_C_OF_32_BITS) => return Err(NoNumbers::Wide),
+        Some(LLM_C_OF_32_BITS) => return Err(wide(name)),
         _ => 0,
     };
     let (numbers, _) = sample[header..].as_chunks::<2>();
@@ -118,10 +127,14 @@ pub fn before_numbers(sample: &[u8]) -> Result<u64, NoNumbers> {
     }
     let odd = || numbers.iter().skip(1).step_by(2);
     if numbers.iter().any(|number| number[1] != 0) && numbers.iter().all(|number| number[0] == 0) {
-        return Err(NoNumbers::BigEndian);
+        return Err(message!(
+            "{} has the high byte of each token number first (big-endian); \
+             numpy.fromfile(FILE, '>u2').astype('<u2').tofile('tokens.bin') turns them",
+            name
+        ));
     }
     if numbers.iter().any(|number| *number != [0, 0]) && odd().all(|number| *number == [0, 0]) {
-        return Err(NoNumbers::Wide);
+        return Err(wide(name));
     }
     Ok(header as u64)
 }
@@ -203,15 +216,18 @@ mod tests {
     fn numbers_of_16_bits_and_what_comes_before_them() {
         let of = |numbers: &[u16]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>();
         let numbers: Vec<u16> = (0..100).map(|i| i * 7 % 65).collect();
-        assert_eq!(before_numbers(&of(&numbers)), Ok(0));
+        let before =
+            |sample: &[u8]| before_numbers("it".into(), sample).map_err(|why| why.to_string());
+        assert_eq!(before(&of(&numbers)), Ok(0));
         let llm_c = [&20_240_520u32.to_le_bytes()[..], &[1; 1020], &of(&numbers)].concat();
-        assert_eq!(before_numbers(&llm_c), Ok(1024));
+        assert_eq!(before(&llm_c), Ok(1024));
         let wide: Vec<u8> = numbers.iter().flat_map(|&n| u32::from(n).to_le_bytes()).collect();
         let big: Vec<u8> = numbers.iter().flat_map(|n| n.to_be_bytes()).collect();
-        assert_eq!(before_numbers(&wide), Err(NoNumbers::Wide));
-        assert_eq!(before_numbers(&big), Err(NoNumbers::BigEndian));
-        assert_eq!(before_numbers(b"\x93NUMPY\x01"), Err(NoNumbers::Foreign(Look::NumPy)));
-        assert_eq!(before_numbers(&[0; 400]), Ok(0));
+        assert!(before(&wide).unwrap_err().starts_with("it has token numbers of 32 bits"));
+        assert!(before(&big).unwrap_err().starts_with("it has the high byte"));
+        assert!(before(b"\x93NUMPY\x01").unwrap_err().starts_with("it is a NumPy array"));
+        assert!(before(b"PK\x03\x04").unwrap_err().starts_with("it is a zip archive, and not"));
+        assert_eq!(before(&[0; 400]), Ok(0));
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use super::folder::DataPath;
 use super::held::{Held, is_stdin, refused, shown, unreadable};
-use super::kind::{Kind, NoNumbers, before_numbers, gunzip, utf16};
+use super::kind::{Kind, before_numbers, gunzip, utf16};
 use super::reading::Reading;
 use super::wrapping::Wrapping;
 use crate::error::{FormatError, Result};
-use crate::files::{SAMPLE, UTF8_MARK};
+use crate::files::{SAMPLE, UTF8_MARK, is_named};
 use crate::first_look::Look;
 use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
@@ -32,7 +32,7 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// As it is, with nothing to say about it.
+    /// A file as it is, with nothing to say about it.
     fn plain(path: &Path, form: DataForm, held: Held) -> Looked {
         Looked { path: path.into(), form, changes: Vec::new(), marks: 0, held }
     }
@@ -56,7 +56,7 @@ impl Looked {
         Looked { changes, marks, ..Looked::plain(path, DataForm::Text, held) }
     }
 
-    /// Out of a wrapping.
+    /// The same file, taken out of a wrapping.
     fn out_of(self, wrapping: Wrapping) -> Looked {
         Looked { changes: [&[wrapping], &self.changes[..]].concat(), ..self }
     }
@@ -91,7 +91,7 @@ pub(super) fn look_at(
     let path = &found.path;
     let sample = &whole.beginning(path, SAMPLE)?;
     let kind = match Kind::of(sample) {
-        Kind::Foreign(Look::WebPage) if is_named_html(path) => Kind::Text,
+        Kind::Foreign(Look::WebPage) if is_named(path, &["html", "htm", "xhtml"]) => Kind::Text,
         kind => kind,
     };
     let looked = match (reading.said, kind) {
@@ -106,48 +106,18 @@ pub(super) fn look_at(
     Ok(Some(looked))
 }
 
-fn is_named_html(path: &Path) -> bool {
-    let named = |ext: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
-    ["html", "htm", "xhtml"].into_iter().any(named)
-}
-
 /// Whether a text is conversations: by its beginning or its name, unless something else was said.
 fn are_chats(name: &Path, sample: &[u8], said: Option<DataForm>) -> bool {
-    let ending = |with: &str| name.extension().is_some_and(|own| own.eq_ignore_ascii_case(with));
-    said.map_or_else(
-        || {
-            ["jsonl", "ndjson"].into_iter().any(ending)
-                || JsonLook::of(sample).is_some_and(|look| look.holds() == Holds::Chats)
-        },
-        |said| said == DataForm::Chats,
-    )
+    let holds = || JsonLook::of(sample).is_some_and(|look| look.holds() == Holds::Chats);
+    match said {
+        Some(said) => said == DataForm::Chats,
+        None => is_named(name, &["jsonl", "ndjson"]) || holds(),
+    }
 }
 
 /// Token numbers, without what llm.c writes before them.
 fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
-    let name = shown(path);
-    let before = before_numbers(sample).map_err(|why| {
-        FormatError::Content(match why {
-            NoNumbers::Foreign(Look::NumPy) => message!(
-                "{} is a NumPy array, and not token numbers alone; numpy.load(FILE).astype('<u2')\
-                 .tofile('tokens.bin') makes them",
-                name
-            ),
-            NoNumbers::Foreign(look) => {
-                message!("{} is {}, and not token numbers of 16 bits", name, look.message())
-            }
-            NoNumbers::Wide => message!(
-                "{} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
-                 .astype('<u2').tofile('tokens.bin') makes them where they are below 65536",
-                name
-            ),
-            NoNumbers::BigEndian => message!(
-                "{} has the high byte of each token number first (big-endian); \
-                 numpy.fromfile(FILE, '>u2').astype('<u2').tofile('tokens.bin') turns them",
-                name
-            ),
-        })
-    })?;
+    let before = before_numbers(shown(path), sample).map_err(FormatError::Content)?;
     let looked = Looked::plain(path, DataForm::U16, whole.after(before));
     Ok(if before > 0 { looked.out_of(Wrapping::Headed) } else { looked })
 }

@@ -151,7 +151,7 @@ impl Files {
         let marks: usize = files.iter().map(|file| file.marks).sum();
         if marks > 0 && end_of_text != EndOfText::Marked {
             changes.push(message!(
-                "{} in its beginning {} times, learnt as letters ({end_of_text} marked)",
+                "{} in its beginning {} times, learned as letters ({end_of_text} marked)",
                 END_OF_TEXT,
                 marks
             ));

@@ -33,7 +33,7 @@ impl Reading {
         Reading { in_parts, said, numbers, end_of_text, of_model: false, silent: false }
     }
 
-    /// The same where no options can be given: a refusal names none.
+    /// This reading where no options can be given: a refusal names none.
     pub fn without_options(self) -> Reading {
         Reading { silent: true, ..self }
     }
@@ -43,7 +43,7 @@ impl Reading {
         FormatError::Content(if self.silent { why } else { message!("{}; {}", why, advice) })
     }
 
-    /// The same with texts that end there.
+    /// This reading with texts that end there.
     pub fn ending(self, end_of_text: EndOfText) -> Reading {
         Reading { end_of_text, ..self }
     }

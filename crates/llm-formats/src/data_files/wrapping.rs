@@ -1,6 +1,7 @@
 //! What a text was taken out of, what it is besides text, and what helps.
 
 use crate::chat::exported::whatsapp;
+use crate::files::is_named;
 use crate::first_look::Look;
 use crate::json_look::{Holds, JsonLook};
 use llm_core::base::Message;
@@ -10,15 +11,15 @@ use std::path::Path;
 /// What a text was taken out of, or rid of, or is besides text; in the order in which it is said.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wrapping {
-    /// It was packed with gzip.
+    /// Gzip, which is unpacked.
     Unpacked,
-    /// It was in UTF-16.
+    /// UTF-16, which is converted.
     Converted,
-    /// It had the mark of UTF-8 before it.
+    /// The mark of UTF-8, which is left out.
     Unmarked,
-    /// Token numbers had llm.c's header before them.
+    /// llm.c's header before token numbers, which is left out.
     Headed,
-    /// It is in another encoding than UTF-8, or in none, and stays as it is; so do those that follow.
+    /// Another encoding than UTF-8, or none: such a text stays as it is, and so do those below.
     NotUtf8,
     /// An object of JSON on each line.
     JsonLines(Holds),
@@ -49,13 +50,12 @@ impl Wrapping {
         let is_object = |line: &[u8]| {
             line.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
         };
-        let ending = |with: &str| name.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
         let between = |cell: u8| texts().next().is_some_and(|line| line.contains(&cell));
         let form = if let Some(look) = JsonLook::of(sample) {
             let is_lines = texts().count() > 0 && texts().all(is_object);
             Some(if is_lines { Wrapping::JsonLines } else { Wrapping::Json }(look.holds()))
-        } else if ending("csv") && b",;\t".iter().any(|&cell| between(cell))
-            || ending("tsv") && between(b'\t')
+        } else if is_named(name, &["csv"]) && b",;\t".iter().any(|&cell| between(cell))
+            || is_named(name, &["tsv"]) && between(b'\t')
         {
             Some(Wrapping::Table)
         } else if Look::of_bytes(sample) == Some(Look::WebPage) {
@@ -79,25 +79,25 @@ impl Wrapping {
             Wrapping::Converted => message!("converted from UTF-16"),
             Wrapping::Unmarked => message!("without the byte order mark"),
             Wrapping::Headed => message!("without the header of llm.c"),
-            Wrapping::NotUtf8 => message!("not UTF-8 and learnt byte by byte (iconv converts it)"),
+            Wrapping::NotUtf8 => message!("not UTF-8 and learned byte by byte (iconv converts it)"),
             Wrapping::JsonLines(Holds::Texts(filter)) => message!(
-                "JSON lines, learnt with their braces and keys (jq -r {} takes the texts out)",
+                "JSON lines, learned with their braces and keys (jq -r {} takes the texts out)",
                 filter
             ),
             Wrapping::Json(Holds::Texts(filter)) => {
                 message!(
-                    "JSON, learnt with its braces and keys (jq takes texts out: jq -r {})",
+                    "JSON, learned with its braces and keys (jq takes texts out: jq -r {})",
                     filter
                 )
             }
             Wrapping::JsonLines(holds) => {
-                aside(message!("JSON lines, learnt with their braces and keys"), holds)
+                aside(message!("JSON lines, learned with their braces and keys"), holds)
             }
             Wrapping::Json(holds) => {
-                aside(message!("JSON, learnt with its braces and keys"), holds)
+                aside(message!("JSON, learned with its braces and keys"), holds)
             }
             Wrapping::Table => {
-                message!("a table, learnt with its separators (csvcut -c text takes a column out)")
+                message!("a table, learned with its separators (csvcut -c text takes a column out)")
             }
             Wrapping::WebPage => {
                 message!(
@@ -115,11 +115,11 @@ impl Wrapping {
                 )
             }
             Wrapping::OldMac => message!(
-                "line ends of old Macs, learnt as they are (tr '\\r' '\\n' makes them line breaks)"
+                "line ends of old Macs, learned as they are (tr '\\r' '\\n' makes them line breaks)"
             ),
             Wrapping::Windows => {
                 message!(
-                    "line ends of Windows, learnt as two characters (tr -d '\\r' makes them one)"
+                    "line ends of Windows, learned as two characters (tr -d '\\r' makes them one)"
                 )
             }
         }

@@ -16,7 +16,7 @@ const LEAST_PART: usize = 1 << 18;
 /// What a byte of a part takes while it is cut: a token at most, twice, in a list that doubles.
 const PART_MEMORY: u64 = 12;
 
-/// Of characters, which need no long parts.
+/// Bytes of a part for characters, which need no long ones.
 const CHAR_PART: usize = 1 << 20;
 
 /// Where texts end in what is read as one.
@@ -233,8 +233,8 @@ mod tests {
         let bytes: Arc<dyn Tokenizer> = Arc::new(ByteTokenizer);
         let held = Text::Memory(whole.to_vec());
         let chars: Arc<dyn Tokenizer> = Arc::new(characters(&held, true).unwrap());
-        let learnt = bpe::AVAILABLE.then(|| bpe::learn(whole, 262, |_| ()).unwrap());
-        for tokenizer in [bytes, chars].into_iter().chain(learnt) {
+        let learned = bpe::AVAILABLE.then(|| bpe::learn(whole, 262, |_| ()).unwrap());
+        for tokenizer in [bytes, chars].into_iter().chain(learned) {
             let tokenizer = with_end_of_text(tokenizer).unwrap();
             let end = tokenizer.end_of_text().unwrap();
             for marked in [false, true] {

@@ -58,7 +58,7 @@ pub struct NoTokens {
     /// The number of the file that it is about, from 0 on, where it is about one: then a position is
     /// one in that file.
     pub file: Option<usize>,
-    /// It.
+    /// The cause.
     pub why: FormatError,
 }
 
@@ -89,7 +89,7 @@ impl Texts {
         Ok(Texts { text, files, end_of_text, largest })
     }
 
-    /// All of it.
+    /// The text of all files.
     pub fn text(&self) -> &Text {
         &self.text
     }
@@ -230,9 +230,9 @@ impl Texts {
     ///
     /// # Errors
     /// What reading says.
-    pub fn learnt(&self, share: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
-        let learnt = self.text.without(&self.unseen(share)?);
-        self.text.sample(&learnt, most.unwrap_or(self.text.len()))
+    pub fn learned(&self, share: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
+        let learned = self.text.without(&self.unseen(share)?);
+        self.text.sample(&learned, most.unwrap_or(self.text.len()))
     }
 
     /// The tokens for training and of the `share` that is kept out of it: the last ones of one
@@ -251,15 +251,15 @@ impl Texts {
             return Ok(self.tokens(tokenizer, part_size)?.split(share));
         }
         let unseen = self.unseen(share)?;
-        let (mut learnt, mut apart, mut ends) = (Vec::new(), Vec::new(), [0; 2]);
+        let (mut learned, mut apart, mut ends) = (Vec::new(), Vec::new(), [0; 2]);
         for (file, unseen) in self.ranges().zip(&unseen) {
             let before = unseen.start - file.start;
             ends = [ends[0] + before, ends[1] + unseen.len()];
-            learnt.push(Place { before: 0, end: ends[0] });
+            learned.push(Place { before: 0, end: ends[0] });
             apart.push(Place { before, end: ends[1] });
         }
         let [rest, taken] = self.take().divide(&unseen);
-        let train = self.tokens_of(rest, &learnt, tokenizer, part_size)?;
+        let train = self.tokens_of(rest, &learned, tokenizer, part_size)?;
         Ok((train, self.tokens_of(taken, &apart, tokenizer, part_size)?))
     }
 
@@ -281,7 +281,7 @@ impl Texts {
         mem::replace(&mut self.text, Text::Memory(Vec::new()))
     }
 
-    /// Those of a part of the text, which holds so much of each file.
+    /// The tokens of a part of the text, which holds so much of each file.
     fn tokens_of(
         &self,
         text: Text,
@@ -331,7 +331,7 @@ fn in_file(why: FormatError, files: &[Place]) -> NoTokens {
     NoTokens { file: Some(file), why: Error::UnknownUnit { unit, position }.into() }
 }
 
-/// Of some bytes of a text.
+/// The hash of some bytes of a text.
 fn hash(text: &Text, range: Range<usize>) -> Result<blake3::Hash> {
     let mut hash = blake3::Hasher::new();
     for place in range.clone().step_by(CHUNK) {
@@ -448,8 +448,8 @@ mod tests {
             let len: usize = unseen.iter().map(Range::len).sum();
             let due = (all.len() as f64 * share) as usize;
             prop_assert!((due..due + 4).contains(&len), "{len} of {due}");
-            let learnt = texts.learnt(share, None).unwrap();
-            prop_assert_eq!(learnt.len() + len, all.len());
+            let learned = texts.learned(share, None).unwrap();
+            prop_assert_eq!(learned.len() + len, all.len());
         }
     }
 }

@@ -11,7 +11,7 @@ const PASSAGE: usize = 128;
 const PASSAGES: usize = 4096;
 /// Bytes that are read at a time.
 const PART: usize = 1 << 20;
-/// Of the polynomial h(b₀…b₁₂₇) = Σ bᵢ·B^(127−i) modulo 2^64, the hash that rolls (Karp and Rabin).
+/// The base of the polynomial h(b₀…b₁₂₇) = Σ bᵢ·B^(127−i) modulo 2^64, the hash that rolls (Karp and Rabin).
 const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The share of the passages in some ranges of a text that stand anywhere in some ranges of another;

@@ -11,9 +11,9 @@ const PLACES: usize = 64;
 /// Bytes in memory, or in files.
 #[derive(Debug)]
 pub enum Text {
-    /// All of it.
+    /// All bytes, in memory.
     Memory(Vec<u8>),
-    /// Too large for that.
+    /// Files that are too large for memory.
     Disk(ByteFiles),
 }
 

@@ -14,7 +14,7 @@ enum Quantity {
     Loss,
     /// The share right, 0..=1.
     AllFacts,
-    /// Of one kind.
+    /// The share right of one kind, 0..=1.
     FactsOf(FactKind),
 }
 
@@ -27,7 +27,7 @@ impl Quantity {
         }
     }
 
-    /// Of each seed.
+    /// The value of each seed.
     fn values(self, row: &Compared) -> &[f64] {
         match self {
             Quantity::Loss => &row.loss,
@@ -110,24 +110,22 @@ pub(super) fn conclude(
 
 /// When a difference counts.
 fn rule(by_heads: bool, seeds: usize) -> Message {
-    let (what, other) = match by_heads {
-        true => (
-            message!("number of heads"),
-            message!("the fewest heads (or, where these are the best, with the next)"),
+    match by_heads {
+        true => message!(
+            "Rule: for each quantity, the number of heads with the best mean is compared with the \
+             fewest heads (or, where these are the best, with the next); a difference counts when \
+             the two ranges over {} seeds do not overlap. The best is chosen after measuring, so \
+             chance has several tries.",
+            seeds
         ),
-        false => (
-            message!("setting"),
-            message!("the first one (or, where that is the best, with the next)"),
+        false => message!(
+            "Rule: for each quantity, the setting with the best mean is compared with the first one \
+             (or, where that is the best, with the next); a difference counts when the two ranges \
+             over {} seeds do not overlap. The best is chosen after measuring, so chance has several \
+             tries.",
+            seeds
         ),
-    };
-    message!(
-        "Rule: for each quantity, the {} with the best mean is compared with {}; a difference counts \
-         when the two ranges over {} seeds do not overlap. The best is chosen after measuring, so \
-         chance has several tries.",
-        what,
-        other,
-        seeds
-    )
+    }
 }
 
 /// Whether the best of the rows differs from the first in a quantity; `None` when some row has no

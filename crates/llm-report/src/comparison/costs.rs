@@ -25,14 +25,14 @@ pub struct Costs {
 pub struct AtLength {
     /// Multiple of the training length.
     pub times: usize,
-    /// None where there is no such window, or the model has no such positions.
+    /// Nats for a token; `None` where there is no such window, or the model has no such positions.
     pub loss: Option<f64>,
     /// The model has no such positions.
     pub refused: bool,
 }
 
 impl Costs {
-    /// Of the model of a plan that was carried out.
+    /// The costs of the model of a plan that was carried out.
     ///
     /// # Errors
     /// What scoring refuses; after `stop` the losses are those of what was scored.

@@ -17,11 +17,11 @@ pub struct Run {
     /// Apart from its seed.
     #[serde(flatten)]
     pub variant: Variant,
-    /// Of weights, batches and samples.
+    /// Seed of weights, batches and samples.
     pub seed: u64,
-    /// Of training, without measurements and saves.
+    /// Seconds of training, without measurements and saves.
     pub seconds: f64,
-    /// Its folder.
+    /// The folder of the run.
     pub path: String,
     /// What was measured at its end.
     #[serde(flatten)]
@@ -34,14 +34,14 @@ pub struct Run {
 /// A training that ran away before its last step.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diverged {
-    /// Those of its [`Variant`].
+    /// The settings of its [`Variant`].
     #[serde(serialize_with = "by_name")]
     pub settings: Vec<(String, String)>,
-    /// As of [`Run`].
+    /// The seed, as of a [`Run`].
     pub seed: u64,
     /// How that was seen.
     pub why: String,
-    /// Its folder.
+    /// The folder of the run.
     pub path: String,
 }
 
@@ -52,13 +52,13 @@ pub struct Results {
     pub common: Shared,
     /// What is trained with each seed.
     pub variants: Vec<Variant>,
-    /// Of the stories, see [`Comparison`].
+    /// The floor of the stories' loss, see [`Comparison`].
     pub floor: Option<f64>,
-    /// Likewise.
+    /// Facts right without reading, see [`Comparison`].
     pub without_reading: Option<[f64; 2]>,
-    /// Those that are done.
+    /// The runs that are done.
     pub runs: Vec<Run>,
-    /// Those that ran away.
+    /// The runs that diverged.
     pub diverged: Vec<Diverged>,
 }
 

@@ -22,7 +22,7 @@ pub struct Variant {
     pub head_dim: usize,
     /// Number of weights.
     pub parameters: u64,
-    /// Of each of its runs.
+    /// Steps of each run.
     #[serde(skip)]
     pub steps: u64,
     /// Tokens of a step.

@@ -7,9 +7,9 @@ use llm_run::defaults::PERIODIC_TOKENS;
 /// Tokens of unseen text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unseen {
-    /// Of all of it.
+    /// Tokens of all unseen text.
     pub all: u64,
-    /// Of what is scored on the way.
+    /// Tokens that are scored on the way.
     pub periodic: u64,
 }
 

@@ -104,7 +104,7 @@ fn long_characters(input: &Input) -> Result<Option<Note>> {
     if files.texts.largest().is_some() {
         return Ok(None);
     }
-    let sample = files.texts.learnt(0.0, Some(SAMPLE))?;
+    let sample = files.texts.learned(0.0, Some(SAMPLE))?;
     let outside = sample.iter().filter(|byte| !byte.is_ascii()).count();
     Ok((2 * outside > sample.len()).then_some(Note::LongCharacters))
 }

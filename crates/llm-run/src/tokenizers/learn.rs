@@ -153,7 +153,7 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
                 let [learned, _] = chats.clone().divided(val_frac);
                 Ok(Cow::Owned(learned.spoken(most.unwrap_or(usize::MAX))))
             }
-            None => Ok(files.texts.learnt(val_frac, most)?),
+            None => Ok(files.texts.learned(val_frac, most)?),
         },
     }
 }

@@ -13,14 +13,14 @@ fn what_is_more_than_text_is_said() {
     let sandbox = sandbox();
     let lines = |line: &str| line.repeat(400).into_bytes();
     for (name, text, said) in [
-        ("a.jsonl", lines("{\"text\": \"the cat\"}\n"), "JSON lines, learnt with their braces"),
-        ("a.json", lines("[{\"text\": \"the cat\"},\n"), "JSON, learnt with its braces"),
-        ("a.ipynb", lines("{\n \"cells\": [\n"), "JSON, learnt with its braces"),
-        ("a.csv", lines("id,text\n"), "a table, learnt with its separators"),
-        ("b.csv", lines("id;text\n"), "a table, learnt with its separators"),
-        ("a.tsv", lines("id\ttext\n"), "a table, learnt with its separators"),
+        ("a.jsonl", lines("{\"text\": \"the cat\"}\n"), "JSON lines, learned with their braces"),
+        ("a.json", lines("[{\"text\": \"the cat\"},\n"), "JSON, learned with its braces"),
+        ("a.ipynb", lines("{\n \"cells\": [\n"), "JSON, learned with its braces"),
+        ("a.csv", lines("id,text\n"), "a table, learned with its separators"),
+        ("b.csv", lines("id;text\n"), "a table, learned with its separators"),
+        ("a.tsv", lines("id\ttext\n"), "a table, learned with its separators"),
         ("crlf.txt", lines("the cat\r\n"), "line ends of Windows"),
-        ("marks.txt", lines("a cat<|endoftext|>"), "in its beginning 400 times, learnt as letters"),
+        ("marks.txt", lines("a cat<|endoftext|>"), "in its beginning 400 times, learned as letters"),
     ] {
         sandbox.write(name, &text);
         let words = [&["--data", name, "--data-as", "text"], &RUN[..]].concat();

@@ -188,7 +188,7 @@ fn text_that_is_no_utf_8_is_said() {
     let sandbox = sandbox();
     let latin = [&b"gr\xFC\xDFe. "[..], &sandbox.read("text.txt")].concat();
     sandbox.write("latin.txt", &latin);
-    let said = "not UTF-8 and learnt byte by byte (iconv converts it)";
+    let said = "not UTF-8 and learned byte by byte (iconv converts it)";
     let words = ["--data", "latin.txt", "--steps", "1", "--gen", "0", "--no-save"];
     sandbox.train(&words).says(&["latin.txt", said]);
     sandbox.train(&[&words[..], &["--tokenizer", "char"]].concat()).says(&[said]);
@@ -241,7 +241,7 @@ fn what_is_more_than_text_is_said() {
         ("a.json", [b"[", &lines("{\"text\": \"once\"},")[..], b"{}]"].concat(), "'.[].text'"),
         ("a.csv", lines("1,once upon a time\n"), "csvcut -c text"),
         ("a.txt", lines("once upon\r\n"), "tr -d '\\r'"),
-        ("b.txt", lines("once upon<|endoftext|>"), "99 times, learnt as letters (--end-of-text"),
+        ("b.txt", lines("once upon<|endoftext|>"), "99 times, learned as letters (--end-of-text"),
     ] {
         sandbox.write(name, &bytes);
         let as_text = ["--data-as", "text"];
@@ -253,7 +253,7 @@ fn what_is_more_than_text_is_said() {
         assert!(!zh.stderr.contains("learnt"), "{zh}");
     }
     let marked = ["--data", "b.txt", "--end-of-text", "marked", "--dry-run"];
-    assert!(!sandbox.train(&marked).stderr.contains("learnt as letters"));
+    assert!(!sandbox.train(&marked).stderr.contains("learned as letters"));
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub const SILENCE: i64 = 6 * 60;
 /// Conversations out of the exports of apps.
 #[derive(Debug, Default)]
 pub struct Exports {
-    /// Of people by their names, before it is known who of them answers.
+    /// Chats of people by their names, before it is known who of them answers.
     chats: Vec<Vec<Spoken>>,
     /// From a question to an answer each.
     pub conversations: Vec<Vec<Turn>>,
@@ -146,7 +146,7 @@ impl Exports {
         Ok(())
     }
 
-    /// Who speaks, and in how many messages; those with the most come first. None where the
+    /// The speakers, and the number of messages of each, largest first. None where the
     /// files themselves say what is an answer.
     pub fn names(&self) -> Vec<(&str, usize)> {
         let mut counts = BTreeMap::new();
@@ -158,7 +158,7 @@ impl Exports {
         counts
     }
 
-    /// The one of them who is meant: by the exact name, or by the only one that differs in no more
+    /// The speaker who is meant: by the exact name, or by the only one that differs in no more
     /// than capital letters.
     pub fn meant(&self, name: &str) -> Option<String> {
         let lower = name.trim().to_lowercase();

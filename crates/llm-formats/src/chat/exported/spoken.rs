@@ -9,12 +9,12 @@ pub(super) struct Moment {
     pub(super) year: u32,
     pub(super) month: u32,
     pub(super) day: u32,
-    /// Of the day.
+    /// Minutes since midnight.
     pub(super) minute: u32,
 }
 
 impl Moment {
-    /// Of `2023-12-31T21:15` and what follows.
+    /// The moment of `2023-12-31T21:15` and what follows.
     pub(super) fn of_iso(text: &str) -> Option<Moment> {
         let number = |from: usize, to: usize| text.get(from..to)?.parse::<u32>().ok();
         let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);

@@ -24,7 +24,7 @@ struct Chat {
 struct Post {
     r#type: String,
     date: String,
-    /// Nothing where the account is deleted.
+    /// The speaker; `None` where the account is deleted.
     from: Option<String>,
     from_id: Option<String>,
     text: Option<Text>,

@@ -7,7 +7,7 @@ use super::spoken::{LeftOut, Moment, Spoken};
 struct Head<'t> {
     /// Three numbers, in an order that a single one does not show.
     date: [u32; 3],
-    /// Of the day.
+    /// Minutes since midnight.
     minute: u32,
     /// The hours are counted as in the United States, with AM or PM.
     american: bool,
@@ -48,7 +48,7 @@ const SYSTEM: &str = "\
     消息和通话都进行端到端加密|訊息和通話經端對端加密|appels sont chiffrés de bout en bout|\
     joined using this group's invite link|Waiting for this message";
 
-/// Of the mark at the end of a message that was changed later.
+/// Words of the mark at the end of a message that was changed later.
 const EDITED: &str = "edited|bearbeitet|editó|编辑|編輯|modifié";
 
 /// Whether a text is such an export: one of its first lines begins with a date.
@@ -168,7 +168,7 @@ fn head(line: &str) -> Option<Head<'_>> {
 /// Which number a message that is left out counts for.
 type Kind = fn(&mut LeftOut) -> &mut usize;
 
-/// Who says what, or the kind of what is no such thing.
+/// The speaker and the text of a message, or the kind of what is no such thing.
 fn spoken(said: &str) -> Result<(String, String), Kind> {
     const QUOTES: [char; 5] = ['"', '“', '”', '„', '«'];
     let is_end = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\n', '\u{a0}']);

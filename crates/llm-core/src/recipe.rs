@@ -56,7 +56,7 @@ pub enum LossOn {
     /// Those of the answers.
     #[default]
     Answers,
-    /// All.
+    /// Targets everywhere.
     All,
 }
 

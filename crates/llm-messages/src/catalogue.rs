@@ -51,7 +51,7 @@ enum Phrase {
     Text(String),
     /// What stood in a place.
     Place {
-        /// Its number, from 0.
+        /// Number of the place, from 0.
         at: usize,
         /// In Chinese too.
         said: bool,

@@ -12,12 +12,12 @@ use std::sync::LazyLock;
 const TEXT: &str = "The cat sat on the mat. The dog's hat isn't the cat's: 12 cats, 345 hats!\n\
     naïve 猫 🐈 naïve 猫 🐈   the    end\n\n\n";
 
-fn learnt(text: &[u8], vocab_size: usize) -> Arc<dyn Tokenizer> {
+fn learned(text: &[u8], vocab_size: usize) -> Arc<dyn Tokenizer> {
     learn(text, vocab_size, |_| {}).unwrap()
 }
 
 pub(super) static SMALL: LazyLock<Arc<dyn Tokenizer>> =
-    LazyLock::new(|| learnt(TEXT.repeat(3).as_bytes(), 300));
+    LazyLock::new(|| learned(TEXT.repeat(3).as_bytes(), 300));
 
 /// The text of 256 byte tokens and these more, as vocab.json.
 fn vocab(more: &[&str]) -> String {
@@ -31,7 +31,7 @@ fn ids(tokenizer: &dyn Tokenizer, text: &str) -> Vec<TokenId> {
 }
 
 #[test]
-fn a_vocabulary_is_learnt_and_kept() {
+fn a_vocabulary_is_learned_and_kept() {
     let bpe = &*SMALL;
     assert_eq!((bpe.name(), bpe.vocab_size()), ("bpe", 300));
     assert!(ids(&**bpe, " the cat").len() <= 3);
@@ -49,21 +49,21 @@ fn a_vocabulary_is_learnt_and_kept() {
 #[test]
 fn the_same_text_gives_the_same_tokens() {
     let text = TEXT.repeat(7).replace("cat", "猫t");
-    let blob = learnt(text.as_bytes(), 400).blob();
+    let blob = learned(text.as_bytes(), 400).blob();
     for threads in [1, 2, 4] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let again = pool.install(|| learnt(text.as_bytes(), 400).blob());
+        let again = pool.install(|| learned(text.as_bytes(), 400).blob());
         assert!(again == blob, "{threads} threads");
     }
 }
 
 #[test]
 fn little_text_gives_few_tokens() {
-    assert_eq!(learnt(b"", 1000).vocab_size(), 256);
-    assert_eq!(learnt(b"abcd", 1000).vocab_size(), 256); // every pair once
-    assert_eq!(learnt(b"ab ab", 256).vocab_size(), 256);
-    assert_eq!(learnt(&[0xff; 5000], 1000).vocab_size(), 256);
-    let long = learnt(&[b'a'; 1 << 20], 5000);
+    assert_eq!(learned(b"", 1000).vocab_size(), 256);
+    assert_eq!(learned(b"abcd", 1000).vocab_size(), 256); // every pair once
+    assert_eq!(learned(b"ab ab", 256).vocab_size(), 256);
+    assert_eq!(learned(&[0xff; 5000], 1000).vocab_size(), 256);
+    let long = learned(&[b'a'; 1 << 20], 5000);
     assert!((0..long.vocab_size() as TokenId).all(|id| long.bytes_of(id).len() <= 256));
     for size in [0, 255, Config::MAX_VOCAB + 1, usize::MAX] {
         assert!(matches!(learn(b"", size, |_| {}), Err(Error::Tokenizer { .. })));

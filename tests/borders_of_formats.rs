@@ -248,7 +248,7 @@ fn every_setting(border: &Border) -> Vec<(&'static str, bool)> {
     carried
 }
 
-/// What no single row says: scalings, a mask, keys and tensors of one's own.
+/// What no single row says: scalings, a mask, keys and tensors of another program.
 fn further(border: &Border) -> Vec<(&'static str, bool)> {
     let [(gpt2, plain), (llama, rotary)] = bases();
     let scaling = RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };

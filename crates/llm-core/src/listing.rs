@@ -40,7 +40,7 @@ use std::sync::Arc;
 /// What decides an op's result beside its inputs, by name.
 pub type Facts = Vec<(&'static str, Fact)>;
 
-/// One of them.
+/// A fact of an op.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     /// ε, a number of heads, an axis; exact.
@@ -82,7 +82,7 @@ impl From<bool> for Fact {
 pub enum Input {
     /// A parameter, or the result of an op before this one.
     Variable {
-        /// That of [`Tensor::id`](crate::Tensor::id).
+        /// The number by [`Tensor::id`](crate::Tensor::id).
         id: u64,
         /// Lengths of its axes.
         shape: Vec<usize>,
@@ -91,7 +91,7 @@ pub enum Input {
     Constant {
         /// Lengths of its axes.
         shape: Vec<usize>,
-        /// Its elements, row-major.
+        /// Elements, row-major.
         data: Vec<f32>,
     },
 }
@@ -116,14 +116,14 @@ impl Input {
 /// One op of a [`listing`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the op.
     pub op: &'static str,
     /// The number of its result, greater than those of its inputs.
     pub result: u64,
     /// In the op's order. None at all for an op that says nothing but its name: only its owner
     /// knows how to compute it again.
     pub inputs: Vec<Input>,
-    /// Of the result.
+    /// Lengths of the result's axes.
     pub shape: Vec<usize>,
     /// What else decides it.
     pub facts: Facts,

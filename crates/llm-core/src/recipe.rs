@@ -56,7 +56,7 @@ pub enum LossOn {
     /// Targets in the answers.
     #[default]
     Answers,
-    /// All.
+    /// Targets everywhere.
     All,
 }
 

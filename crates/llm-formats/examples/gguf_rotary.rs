@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same with gains and biases that are not all 1 and 0, which would hide an error.
+/// The model with gains and biases that are not all 1 and 0, which would hide an error.
 fn varied(model: TinyGPT) -> Result<TinyGPT, Box<dyn Error>> {
     let mut parameters = Vec::new();
     for (name, p) in model.parameters() {

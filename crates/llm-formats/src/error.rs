@@ -69,7 +69,7 @@ pub enum FormatError {
         /// The kind of models that has no place for it: GPT-2 or Llama.
         holder: &'static str,
     },
-    /// Theirs would compute something else with these weights.
+    /// Another program would compute something else with these weights.
     AttentionKind {
         /// Name of the attention, escaped.
         name: String,

@@ -20,7 +20,7 @@ pub(crate) fn one_head(spec: &AttentionSpec) -> llm_core::Result<Arc<dyn Attenti
 pub(crate) enum Mend {
     /// The file.
     Content,
-    /// Its name, or what may be read.
+    /// Name of the file, or what may be read.
     Place,
 }
 

@@ -60,7 +60,7 @@ impl File {
         (0..count).fold(self.list(key, TEXT, count), |file, i| file.text(text(i).as_bytes()))
     }
 
-    /// Of f32, the first.
+    /// A tensor of f32, the first of the data.
     fn tensor(mut self, name: &str, shape: &[u64]) -> File {
         self.tensors += 1;
         self.end = shape.iter().fold(4, |bytes: u64, n| bytes.saturating_mul(*n));
@@ -131,6 +131,6 @@ fn liars_are_refused_within_a_hundred_megabytes() {
             assert!(peak < MOST, "{what}: {said}: {peak} bytes");
         }
     }
-    // Where it can be learnt at all.
+    // Where it can be learned at all.
     assert!(peak_resident() > 0 || !cfg!(target_os = "linux"));
 }

@@ -64,7 +64,7 @@ fn time(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::new(vocab, seq_len, width, layers);
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(heads)), 1)?;
-    // Bytes that no model can learn by heart, all of them tokens of the vocabulary.
+    // Bytes that no model can memorise, all of them tokens of the vocabulary.
     let byte = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize % vocab.min(256);
     let data = TokenDataset::from_bytes((0..1 << 16).map(|i| byte(i) as u8).collect());
     let shape = [batch_size, seq_len];

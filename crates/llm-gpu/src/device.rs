@@ -88,7 +88,7 @@ impl Gpu {
         Gpu::opened(part, false)
     }
 
-    /// The same with its matrix units, where wgpu can have them: for products in f16. To wgpu they are experimental.
+    /// A GPU opened with its matrix units, where wgpu can have them: for products in f16. To wgpu they are experimental.
     ///
     /// # Errors
     /// As [`Gpu::open`].
@@ -155,17 +155,17 @@ impl Gpu {
         locked(&self.failed).as_ref().map_or(Ok(()), |words| Err(said(words)))
     }
 
-    /// Its name, interface and driver.
+    /// Name, interface and driver of the adapter.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its name alone.
+    /// Name of the adapter alone.
     pub fn adapter(&self) -> &str {
         &self.info.name
     }
 
-    /// Its matrix units, if it was opened with them and has some.
+    /// Matrix units of the device, if it was opened with them and has some.
     pub fn units(&self) -> Option<Units> {
         self.units
     }

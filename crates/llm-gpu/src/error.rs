@@ -16,14 +16,14 @@ pub enum GpuError {
     },
     /// An op that has no kernels, or not for what it is asked to do.
     NoKernels {
-        /// Its name.
+        /// Name of the op.
         op: &'static str,
         /// What is missing; `None`: the op itself.
         why: Option<Message>,
     },
     /// An optimizer that has no kernels.
     NoOptimizer {
-        /// Its name.
+        /// Name of the optimizer.
         name: &'static str,
     },
     /// A list that is not one of a loss, or something that does not belong to it.

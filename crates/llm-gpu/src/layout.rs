@@ -83,7 +83,7 @@ impl Layout {
         Ok(Layout { by_id, all, numbers, hidden, matrices, decayed })
     }
 
-    /// The same of the same parameters with other numbers in a listing, such as those of a clone.
+    /// The layout of these parameters under other numbers of a listing, such as those of a clone.
     pub(crate) fn of(&self, parameters: &[(String, &Tensor)]) -> Result<Layout> {
         let same = parameters.len() == self.all.len()
             && (parameters.iter().zip(&self.all))

@@ -20,7 +20,7 @@ pub struct Rooms {
     pub theta: Room,
     /// The gradient of a micro-batch, in the same order.
     pub grads: Room,
-    /// That of the step: the same room where it has one micro-batch.
+    /// Gradient of the step: the room of `grads` where it has one micro-batch.
     pub total: Room,
     /// What the optimizer keeps, in the order of its slots.
     pub slots: Vec<Room>,
@@ -68,9 +68,9 @@ pub(crate) struct Maker<'a> {
     pub fixed: Rooms,
     /// B and T.
     pub batch: [usize; 2],
-    /// Of a step.
+    /// Micro-batches of a step.
     pub micro_batches: u32,
-    /// Those of the device, for products in f16.
+    /// Matrix units of the device, for products in f16.
     pub units: Option<Units>,
     layout: &'a Layout,
     values: HashMap<u64, Room>,

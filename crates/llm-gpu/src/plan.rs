@@ -37,9 +37,9 @@ impl Room {
 pub enum Use {
     /// Between two calls: it may share memory with others when it is not needed.
     Passing,
-    /// It keeps its numbers from step to step; zeros at the start.
+    /// A room that keeps its numbers from step to step; zeros at the start.
     Kept,
-    /// The same, with these numbers at the start.
+    /// A kept room with these numbers at the start.
     Given(Vec<f32>),
     /// A room of another plan, with which it shares its memory: it needs none here.
     Elsewhere,
@@ -50,7 +50,7 @@ pub enum Use {
 pub struct Call {
     /// Which.
     pub kernel: Kernel,
-    /// Its sizes: binding 0, as the text's first struct has them.
+    /// Sizes of the call: binding 0, as the text's first struct has them.
     pub sizes: Vec<u32>,
     /// Bindings from 1 on.
     pub rooms: Vec<Room>,
@@ -80,7 +80,7 @@ pub enum Part {
 pub struct Plan {
     /// Numbers of each room, and its use.
     pub rooms: Vec<(usize, Use)>,
-    /// Of all parts, one part behind the other.
+    /// Calls of all parts, one part behind the other.
     pub calls: Vec<Call>,
     /// The parts, and which calls are theirs.
     pub parts: Vec<(Part, Range<usize>)>,

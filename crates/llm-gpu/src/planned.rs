@@ -81,7 +81,7 @@ impl Planned {
         Planned::by(None, list, parameters, optimizer, micro_batches)
     }
 
-    /// The same; products in f16 are computed by these units.
+    /// A planned step whose products in f16 are computed by these units.
     ///
     /// # Errors
     /// As [`Planned::new`].
@@ -100,7 +100,7 @@ impl Planned {
         Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
     }
 
-    /// That of a run, from the [`listed`] forward of its next step.
+    /// Plans a run's step, from the [`listed`] forward of its next one.
     ///
     /// # Errors
     /// As [`Planned::new`].
@@ -130,7 +130,7 @@ impl Planned {
         &self.buffers
     }
 
-    /// Those that every step has.
+    /// Rooms that every step has.
     pub fn rooms(&self) -> &Rooms {
         &self.rooms
     }

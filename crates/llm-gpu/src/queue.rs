@@ -13,7 +13,7 @@ impl Gpu {
         self.queue.write_buffer(to.buffer(room), 0, bytemuck::cast_slice(numbers));
     }
 
-    /// The same with words.
+    /// Writes words into their rooms.
     pub(crate) fn say(&self, to: &Loaded, words: &[Words]) {
         for (room, words) in words {
             self.queue.write_buffer(to.buffer(*room), 0, bytemuck::cast_slice(words));

@@ -15,7 +15,7 @@ pub(crate) const SCALE: usize = 3;
 pub(crate) struct Rule {
     pub kind: Kind,
     hyper: Hyperparameters,
-    /// Of Muon's hidden matrices.
+    /// Momentum of Muon's hidden matrices.
     momentum: f32,
     /// Numbers that it keeps for each weight.
     pub slots: usize,

@@ -8,7 +8,7 @@ use crate::scoring::Scoring;
 use crate::step::Step;
 use llm_core::model::Batch;
 
-/// It on a device, beside a step.
+/// A scoring pass loaded onto a device, beside a step.
 pub(crate) struct Scores {
     scoring: Scoring,
     loaded: Loaded,

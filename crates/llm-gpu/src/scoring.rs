@@ -34,7 +34,7 @@ impl Planned {
 }
 
 impl Scoring {
-    /// Its calls, which are all of [`Part::Score`](crate::Part::Score), and rooms.
+    /// Rooms and calls, all of which are of [`Part::Score`](crate::Part::Score).
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -19,7 +19,7 @@ impl Planned {
         self.load_weights(gpu, weights.iter().map(|(name, p)| (name, p.data())), state)
     }
 
-    /// The same with weights by name.
+    /// Loads a planned step with weights by name.
     ///
     /// # Errors
     /// As [`Planned::load`].
@@ -48,7 +48,7 @@ const MICRO: usize = 0;
 const LAST: usize = 1;
 const UPDATE: usize = 2;
 
-/// It on a device.
+/// A planned step loaded onto a device.
 pub struct Step {
     pub(crate) gpu: Gpu,
     pub(crate) loaded: Loaded,

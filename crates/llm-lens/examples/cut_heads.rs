@@ -18,8 +18,8 @@ pub fn main() -> Result<()> {
     let config = Config::new(256, 64, 32, 1);
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1)?;
     let mut trainer = Trainer::new(model, Recipe::new([6, 64], 200, 1e-2))?;
-    let learnt = StoryCorpus::new(1, 0..2000);
-    trainer.run(&learnt.data, &RunPlan::new(200), &mut OneProcess, &mut ())?;
+    let learned = StoryCorpus::new(1, 0..2000);
+    trainer.run(&learned.data, &RunPlan::new(200), &mut OneProcess, &mut ())?;
     let model = trainer.model;
 
     // How good is a model without some heads? By its loss on stories that it has not seen.

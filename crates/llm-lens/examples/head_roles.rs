@@ -51,7 +51,7 @@ fn write_checkpoint(path: &Path) -> Result<()> {
     let config = Config::new(256, 64, 64, 1);
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1)?;
     let mut trainer = Trainer::new(model, Recipe::new([6, 64], 400, 1e-2))?;
-    let learnt = StoryCorpus::new(1, 0..2000);
-    trainer.run(&learnt.data, &RunPlan::new(400), &mut OneProcess, &mut ())?;
+    let learned = StoryCorpus::new(1, 0..2000);
+    trainer.run(&learned.data, &RunPlan::new(400), &mut OneProcess, &mut ())?;
     save(path, &trainer, &TokenizerSpec::of(&ByteTokenizer), false)
 }

@@ -66,7 +66,7 @@ mod tests {
     use llm_core::model::{Attention, Context, SingleHead};
     use llm_core::{Config, Tensor, ops};
 
-    /// The same by hand: the blocks op by op, no probe.
+    /// Hidden states by hand: the blocks op by op, no probe.
     fn naive(model: &TinyGPT, tokens: &[TokenId]) -> Vec<Tensor> {
         let shape = [1, tokens.len()];
         let positions: Vec<TokenId> = (0..tokens.len() as TokenId).collect();

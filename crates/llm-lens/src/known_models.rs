@@ -25,7 +25,7 @@ impl KnownModel {
         4 * (self.d_model as u64).pow(2)
     }
 
-    /// Their biases, where there are any: 4·C.
+    /// Biases of one block's attention, where it has any: 4·C.
     pub fn attention_biases(&self) -> u64 {
         4 * self.d_model as u64
     }

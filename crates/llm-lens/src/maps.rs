@@ -1,4 +1,4 @@
-//! Who looks at whom in one text.
+//! Attention maps of one text: which token looks at which.
 
 use llm_core::base::memory;
 use llm_core::model::Probe;

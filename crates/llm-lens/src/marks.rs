@@ -49,7 +49,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Of the T inputs of a piece.
+    /// Marks of the T inputs of a piece.
     pub(crate) fn new(piece: &Piece<'_>, tokenizer: &dyn Tokenizer) -> Marks {
         let x = &piece.tokens;
         let len = x.len().saturating_sub(1);

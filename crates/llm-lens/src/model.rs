@@ -44,7 +44,7 @@ pub struct Beyond {
     /// `norm`, `mlp`, `mlp_bias`, `positions`, `ngrams` or `ngram_rows`; `attention.` and a key of
     /// [`AttentionSpec::settings`].
     pub setting: String,
-    /// Its value.
+    /// Value of the setting.
     pub value: String,
 }
 
@@ -181,7 +181,7 @@ pub(crate) fn same_tensors(a: &ParamList, b: &ParamList) -> bool {
 }
 
 impl TensorRow {
-    /// Its name without the block's.
+    /// Name without the block's.
     pub fn own_name(&self) -> &str {
         self.name.rsplit('.').next().unwrap_or(&self.name)
     }

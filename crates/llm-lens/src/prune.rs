@@ -17,9 +17,9 @@ pub struct Score<D = ()> {
 /// A head by its place, which is written `layer.head`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeadName {
-    /// Its block, from 0.
+    /// Block of the head, from 0.
     pub layer: usize,
-    /// Its number in the block, from 0.
+    /// Number in the block, from 0.
     pub head: usize,
 }
 
@@ -41,7 +41,7 @@ pub struct Scored<D = ()> {
 /// Heads that are to go.
 #[derive(Clone, Debug)]
 pub enum Cut {
-    /// These.
+    /// Heads by name.
     Named(Vec<HeadName>),
     /// This number of the least missed ones; without a number all, one after the other, and in the
     /// end all are on again.

@@ -63,7 +63,7 @@ pub enum Column {
     Weight(Role),
     /// Mean entropy of the weights, in nats.
     Entropy,
-    /// The same as a share of its most, ln(i + 1).
+    /// Entropy as a share of its most, ln(i + 1).
     EntropyShare,
 }
 

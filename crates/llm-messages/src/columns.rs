@@ -21,7 +21,7 @@ pub fn right(text: &str, columns: usize) -> String {
 
 /// May not begin a line, ..
 const CLOSING: &str = "，。：；、！？）”》】…,.:;!?)]}'%";
-/// .. or end one.
+/// Characters that may not end a line.
 const OPENING: &str = "（“《【([{<";
 
 /// The text in lines of at most `columns` columns, the second and the rest behind `indent` columns.

@@ -94,7 +94,7 @@ pub struct FinalLoss {
     pub loss: f64,
     /// The number of tokens it is measured on, ..
     pub tokens: u64,
-    /// .. which are all that there are.
+    /// Whether these are all tokens that there are.
     pub all: bool,
 }
 

@@ -31,7 +31,7 @@
 //! | `run` | the page of a run |
 //! | `folder` | the page of what a run left in its folder |
 //! | `losses` | the losses as a picture |
-//! | `reporter` | a face that makes the page of its run |
+//! | `reporter` | a front end that makes the page of its run |
 //! | `groups` | groups of runs side by side: mean, spread, a picture |
 //! | [`comparison`] | the results of a comparison, and what may be concluded from them |
 //! | `heat`, `svg` | attention as a map of characters, and as a picture |

@@ -14,7 +14,7 @@ pub struct SeveralRuns {
     pub groups: Vec<Bilingual>,
 }
 
-/// One of them. Losses are in nats for a token; what is not finite is left out of the picture.
+/// A run of a page. Losses are in nats for a token; what is not finite is left out of the picture.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct OneRun {
     /// What it is called, for example its folder.

@@ -36,7 +36,7 @@ pub(crate) enum Phase {
     FirstPerson,
     /// The person named second.
     SecondPerson,
-    /// Who has the first item, and its colour.
+    /// The person who has the first item, and its colour.
     FirstColour,
     /// What it is, and whether the same person has the second item.
     FirstThing,

@@ -286,7 +286,7 @@ fn a_saved_run_goes_on_elsewhere_and_here() {
 }
 
 #[test]
-fn a_text_is_learnt_and_has_to_be_there() {
+fn a_text_is_learned_and_has_to_be_there() {
     let mut lab = Lab::default();
     let make = small(r#", "data": "text", "name": "cats.txt""#);
     let made = ask(&mut lab, &make, &text()).unwrap().json;
@@ -302,7 +302,7 @@ fn a_text_is_learnt_and_has_to_be_there() {
     for request in [json!({ "do": "step" }), json!({ "do": "measure" }), json!({ "do": "roles" })] {
         assert_eq!(ask(&mut lab, &request, b"").unwrap_err().code, Code::Data);
     }
-    let other = b"another text, which nobody has learnt. ".repeat(40);
+    let other = b"another text, which nobody has learned. ".repeat(40);
     let give = |change: bool| json!({ "do": "text", "name": "other.txt", "change": change });
     assert_eq!(ask(&mut lab, &give(false), &other).unwrap_err().code, Code::Data);
     let mut marked = b"\xEF\xBB\xBF".to_vec(); // some programs write it before a text

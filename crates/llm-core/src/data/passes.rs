@@ -157,7 +157,7 @@ mod tests {
         assert_eq!((firsts(&data(&lens), 1, 5, 4), firsts(&one, 1, 5, 4)), (whole.clone(), whole));
     }
 
-    /// Of 200 passages at most a tenth of what a step computes is padding.
+    /// Padding is at most a tenth of what a step of 200 passages computes.
     #[test]
     fn little_is_padding() {
         let mut rng = stream(1, b"lengths\0", 0, 0);

@@ -254,7 +254,7 @@ fn a_number_that_does_not_fit_is_named() {
     }
 }
 
-/// Of a longer prompt the new tokens alone are read, and what is written is as if all had been.
+/// When a longer prompt goes on, only its new tokens are read; the text is as if all had been.
 #[test]
 fn a_prompt_that_goes_on_is_read_on() {
     let model = TinyGPT::new(Config::new(50, 16, 16, 2), 1).unwrap();

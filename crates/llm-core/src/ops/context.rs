@@ -36,17 +36,17 @@ impl<'a> Context<'a> {
         Context { layer, heads: &[], probe: None, dropout: None, norm_eps: NORM_EPS }
     }
 
-    /// The same, shown to `probe`.
+    /// This context, whose weights are shown to `probe`.
     pub fn with_probe(self, probe: Option<&'a dyn Probe>) -> Context<'a> {
         Context { probe, ..self }
     }
 
-    /// The same, with only some heads.
+    /// This context, with only some heads.
     pub fn with_heads(self, heads: &'a [bool]) -> Context<'a> {
         Context { heads, ..self }
     }
 
-    /// The same, in a model whose norms have this ε.
+    /// This context, in a model whose norms have this ε.
     pub fn with_norm_eps(self, norm_eps: f32) -> Context<'a> {
         Context { norm_eps, ..self }
     }
@@ -156,7 +156,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same, with these masks.
+    /// This context, with these masks.
     pub fn with_dropout(self, dropout: Option<Dropout>) -> Context<'a> {
         Context { dropout, ..self }
     }

@@ -92,7 +92,7 @@ fn sums(mpi: Mpi) {
     }
 }
 
-/// Nobody can share a step so, but the members must be able to part in peace.
+/// An odd number cannot share a step so, but the members must be able to part in peace.
 fn odd_number(mpi: Mpi) {
     mpi.start(3, "joins", &[]).ends_with(0);
 }

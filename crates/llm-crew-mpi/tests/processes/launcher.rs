@@ -56,7 +56,7 @@ pub struct Outcome {
 }
 
 impl Mpi {
-    /// Those whose launcher is there, each once.
+    /// Kinds of MPI whose launcher is there, each once.
     pub fn installed() -> Vec<Mpi> {
         let mut found: Vec<Mpi> = Vec::new();
         for mpi in KNOWN {
@@ -70,7 +70,7 @@ impl Mpi {
         found
     }
 
-    /// Starts so many processes that play `part`, and waits for their end.
+    /// Starts `processes` processes that play `part`, and waits for their end.
     pub fn start(&self, processes: usize, part: &str, set: &[(&str, &str)]) -> Outcome {
         let mut command = Command::new(self.launcher);
         command.args(self.options).args(["-n", &processes.to_string()]);
@@ -117,7 +117,7 @@ fn ended(mut child: Child) -> Option<ExitStatus> {
 }
 
 impl Outcome {
-    /// It ended with this code, and none of its processes is left.
+    /// Checks that it ended with this code, and that none of its processes is left.
     #[track_caller]
     pub fn ends_with(&self, code: i32) -> &Outcome {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -138,7 +138,7 @@ impl Outcome {
     }
 }
 
-/// Still there, and not only as an entry that nobody has asked about. Where the system does not
+/// Still there, and not only as an entry that waits to be asked about. Where the system does not
 /// show its processes as files, all are gone.
 fn is_alive(id: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();

@@ -201,7 +201,7 @@ pub(super) fn add(parts: &mut Parts, numbers: &[(String, u64)], said: &Value) ->
 
 /// What reading takes for each byte of a file, in the library's tables and ours (17 as measured),
 const FILE_MEMORY: u64 = 32;
-/// .. and in any case.
+/// Memory that reading takes in any case, in bytes.
 const AT_LEAST: u64 = 4 << 20;
 
 /// Refuses a file that is too large, and every file in a program without BPE.

@@ -31,7 +31,7 @@ fn ids(tokenizer: &dyn Tokenizer, text: &str) -> Vec<TokenId> {
 }
 
 #[test]
-fn a_vocabulary_is_learnt_and_kept() {
+fn a_vocabulary_is_learned_and_kept() {
     let bpe = &*SMALL;
     assert_eq!((bpe.name(), bpe.vocab_size()), ("bpe", 300));
     assert!(ids(&**bpe, " the cat").len() <= 3);

@@ -24,9 +24,9 @@ const LEAST: u64 = 2;
 
 /// What the library takes for each byte of the words that differ, at most 85 as measured, ..
 const BYTE_MEMORY: u64 = 100;
-/// .. for each token that it finds, in its tables and ours, ..
+/// Bytes for each token that the library finds, in its tables and ours.
 const TOKEN_MEMORY: u64 = 1 << 10;
-/// .. and in any case.
+/// Bytes that learning takes in any case.
 const AT_LEAST: u64 = 32 << 20;
 
 /// What counting takes for each of those words, when its table grows.

@@ -40,7 +40,7 @@ pub struct Learned {
     pub longer: usize,
     /// Tokens that are learned, ..
     pub targets: usize,
-    /// .. of those that follow another one.
+    /// Tokens that follow another one, of which the targets are a part.
     pub tokens: usize,
 }
 
@@ -48,8 +48,8 @@ pub struct Learned {
 type Marked = (Vec<TokenId>, Vec<bool>);
 
 impl Conversations {
-    /// Their tokens, for a model with this template and tokenizer; nothing where there is nothing to
-    /// learn.
+    /// Tokens of the conversations, for a model with this template and tokenizer; nothing where
+    /// there is nothing to learn.
     ///
     /// # Errors
     /// [`FormatError::Content`] with the file, the line and why it cannot be learned.

@@ -56,7 +56,7 @@ pub fn in_memory() -> u64 {
 
 /// Files as one text, or as one sequence of token numbers, in order.
 pub struct Files {
-    /// Their text, and what of it is unseen.
+    /// The texts of the files, and what of them is unseen.
     pub texts: Texts,
     /// What to call them all.
     pub name: Message,

@@ -1,5 +1,5 @@
-//! Their names for our parameters. `Conv1D` of GPT-2 stores `[in, out]` as we do; `Linear` stores
-//! `[out, in]`: the untied output head, and all matrices of Llama's blocks.
+//! Hugging Face's names for our parameters. `Conv1D` of GPT-2 stores `[in, out]` as we do; `Linear`
+//! stores `[out, in]`: the untied output head, and all matrices of Llama's blocks.
 
 use super::family::Family;
 use crate::mapping::{Mapping, Names};

@@ -40,7 +40,7 @@ impl Draw {
     }
 }
 
-/// Of x and the parameters of its own.
+/// An op of x and of parameters of its own.
 type Op = dyn Fn(&Tensor, &[Tensor]) -> Result<Tensor>;
 
 /// A batch, the width of the table, the op's parameters, and the op: `x [B, T, C]` to anything that

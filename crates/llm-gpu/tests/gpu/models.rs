@@ -10,11 +10,11 @@ use llm_variant_mha::MultiHead;
 use llm_variant_modern::Modern;
 
 const STEPS: u64 = 40;
-/// Of the second run.
+/// Steps of the second run.
 const AGAIN: u64 = 5;
 const TOLERANCE: f64 = 1e-5;
 
-/// Losses and norms of so many steps of a run on the device, and the weights behind them.
+/// Losses and norms of `steps` steps of a run on the device, and the weights behind them.
 fn run(gpu: &Gpu, trainer: &Trainer, steps: u64) -> (Vec<[f32; 2]>, Vec<u32>) {
     let (data, mut trainer) = (text(), trainer.clone());
     let mut work = GpuWork::new(gpu.clone(), &trainer, &data).unwrap_or_else(|e| panic!("{e}"));

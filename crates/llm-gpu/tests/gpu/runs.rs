@@ -109,7 +109,7 @@ fn the_device_measures_what_it_has_learned() {
     }
 }
 
-/// Of equal scores the first is the choice; an ignored target costs nothing.
+/// The first of equal scores is the choice; an ignored target costs nothing.
 #[test]
 fn the_first_of_equals_is_the_choice() {
     let Some(gpu) = gpu() else { return };
@@ -147,7 +147,7 @@ fn a_device_that_is_lost_ends_the_run() {
     assert!(again.to_string().starts_with("the GPU: "), "{again}");
 }
 
-/// The kernels themselves refuse: nobody looks in between here.
+/// The kernels themselves refuse: no host looks in between here.
 #[test]
 fn a_norm_that_is_no_number_changes_nothing() {
     let Some(gpu) = gpu() else { return };

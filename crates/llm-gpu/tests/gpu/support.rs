@@ -10,7 +10,7 @@ use llm_gpu::{Gpu, GpuError, Planned, Step, Units};
 use std::sync::Arc;
 
 /// The adapter that `LLM_GPU` names a part of, else the system's first; `None`, with the reason
-/// printed, where there is none.
+/// printed, where no adapter is found.
 pub fn gpu() -> Option<Gpu> {
     let asked = std::env::var("LLM_GPU").ok();
     match Gpu::open_with_units(asked.as_deref()) {

@@ -55,7 +55,7 @@ pub struct Term {
 /// A stored number that is added.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Bias {
-    /// Its offset.
+    /// Offset of the bias.
     pub offset: usize,
     /// The number.
     pub value: f64,

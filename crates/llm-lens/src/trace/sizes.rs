@@ -56,7 +56,7 @@ impl Place {
 }
 
 impl Sizes {
-    /// Of `x [B, T, C]` read by such an attention.
+    /// Sizes of `x [B, T, C]` read by such an attention.
     pub fn new([batch_size, seq_len, d_model]: [usize; 3], attention: &AttentionSpec) -> Sizes {
         let (n_heads, head_dim) = (attention.n_heads, attention.head_dim(d_model));
         let kv_heads = attention.kv_heads.filter(|g| *g != n_heads);

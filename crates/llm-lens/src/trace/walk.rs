@@ -14,7 +14,7 @@ const TOLERANCE: f64 = 1e-6;
 /// A token and what it stands for.
 #[derive(Clone, Debug, Serialize)]
 pub struct Token {
-    /// Its number.
+    /// Number of the token.
     pub id: u32,
     /// As one sees it.
     pub text: String,
@@ -65,7 +65,7 @@ pub struct Walk {
     pub sizes: Sizes,
     /// Which score.
     pub place: Place,
-    /// Of which block; none for the built-in example.
+    /// Block, from 0; none for the built-in example.
     pub layer: Option<usize>,
     /// `[T]`: the sequence's tokens; none for the built-in example.
     pub tokens: Option<Vec<Token>>,

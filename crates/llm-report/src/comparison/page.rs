@@ -57,7 +57,7 @@ impl Results {
         })
     }
 
-    /// Their curves: those that differ in the seed alone look alike.
+    /// Curves of the runs: those that differ in the seed alone look alike.
     fn curves(&self) -> Result<SeveralRuns> {
         let done = self.runs.iter().map(|run| (&run.variant.settings, run.seed, &run.path));
         let ran_away = self.diverged.iter().map(|run| (&run.settings, run.seed, &run.path));

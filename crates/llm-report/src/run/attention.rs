@@ -11,15 +11,15 @@ use std::ops::Range;
 
 /// A page shows no longer text than this, ..
 const MOST_TOKENS: usize = 128;
-/// .. no more weights of all heads together, ..
+/// Most weights of all heads together.
 const MOST_WEIGHTS: usize = 150_000;
-/// .. and the forward pass for it takes no more operations: a tenth of a second on a slow machine.
+/// Most operations of the forward pass for it: a tenth of a second on a slow machine.
 const MOST_OPERATIONS: u64 = 4_000_000_000;
 /// Fewer say nothing, unless the model's context is no longer.
 const FEWEST_TOKENS: usize = 8;
 /// Heads are measured on no more tokens than this, ..
 const MOST_MEASURED: usize = 8192;
-/// .. in windows of at most this many.
+/// Longest window in which heads are measured.
 const LONGEST: usize = 256;
 
 /// As many tokens as can be shown; 0: none, the model is too large.

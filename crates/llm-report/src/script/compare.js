@@ -9,7 +9,7 @@ function spread(values, show) {
 }
 const range = (values, show) => values.length ? `${show(smallest(values))}–${show(largest(values))}` : '–';
 
-/** Is there room for the floor in a picture of these values? */
+/** Whether a picture of these values has room for the floor. */
 const nearFloor = (values, floor) => floor && Math.min(...values) - floor <= 3 * (Math.max(...values) - Math.min(...values));
 
 /** One range for the shares in all small pictures, so that their heights can be compared. */

@@ -20,10 +20,10 @@ const duration = s => s < 60 ? `${fixed(s, 1)} s` : s < 3600 ? `${Math.floor(s /
 
 /** What tells a run from the others. */
 const told = row => page.runs.differing.map((name, i) => `${name} ${row.settings[i] ?? '–'}`).join(' · ') || row.name;
-/** Which loss the picture is of: of what is learnt where no run was measured on the way. */
+/** Which loss the picture is of: of what is learned where no run was measured on the way. */
 const kindOfRuns = () => page.runs.rows.some(row => row.val.length) ? 'val' : 'smoothTrain';
-/** The same beside its line, with what the line is when it is another loss than the others'. */
-const toldOfLine = row => row.val.length || kindOfRuns() !== 'val' ? told(row) : `${told(row)} (${say('learnt')})`;
+/** A run's name beside its line, with what the line is when it is another loss than the others'. */
+const toldOfLine = row => row.val.length || kindOfRuns() !== 'val' ? told(row) : `${told(row)} (${say('learned')})`;
 
 /** Names for the legend: of the groups, if there are any. */
 function namesOfLines() {

@@ -1,7 +1,7 @@
 // What is shown, kept in the address so that a view is a link.
 
 const page = JSON.parse(byId('data').textContent);
-/** Of every head its rows, as shares of their weight. */
+/** The rows of every head, as shares of their weight. */
 const maps = page.attention?.layers.map(heads => heads.map(rows => rows.map(row => row.map(weight => weight / 10000))));
 Object.assign(view, { scale: 'linear', layer: 0, head: 0, token: 0, run: null });
 learn(WORDS);

@@ -76,7 +76,7 @@ fn a_loaded_model_has_its_heads_again() {
 }
 
 #[test]
-fn heads_change_what_is_learnt() {
+fn heads_change_what_is_learned() {
     let sandbox = sandbox();
     let losses = |heads| {
         let words = ["--heads", heads, "--log-every", "1", "--message-format", "json"];

@@ -1,4 +1,4 @@
-//! Who comes from nanoGPT types what they always typed.
+//! Users of nanoGPT type what they always typed.
 
 use super::sandbox;
 use workspace_tests::cli_support::{Sandbox, some_text};
@@ -62,7 +62,7 @@ const TYPED: [&str; 24] = [
     "--compile=False",
 ];
 
-/// The same as the file that it is: Python, with comments.
+/// The configuration as the file that it is: Python, with comments.
 #[cfg(unix)]
 fn config_file() -> String {
     let line = |typed: &&str| {
@@ -260,7 +260,7 @@ fn the_page_has_every_flag_and_what_it_says_of_each_is_so() {
     }
 }
 
-/// Did what the row says happen?
+/// Checks that what the row says happened.
 fn answered(row: &Row, outcome: &workspace_tests::cli_support::Outcome) {
     let refused = row.happens.starts_with("refused");
     assert_eq!(outcome.code, Some(if refused { 2 } else { 0 }), "{}: {outcome}", row.typed);

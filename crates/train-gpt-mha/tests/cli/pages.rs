@@ -86,7 +86,7 @@ fn program(name: &str) -> PathBuf {
     path
 }
 
-/// A command of a page as it is typed here; `None` for what is none of our programs'.
+/// A command of a page as it is typed here; `None` for another program's.
 fn typed(line: &str) -> Option<String> {
     let line = line.split(" #").next().unwrap_or_default().trim();
     if line.starts_with("cat ") || line.starts_with("echo ") {

@@ -34,7 +34,7 @@ fn a_run_of_the_page_is_one_of_the_terminal() {
     }
 }
 
-/// Sizes, length and rate that nobody gives are the same too.
+/// Sizes, length and rate that are left out are the same too.
 #[test]
 fn what_is_left_out_is_the_same() {
     let sandbox = sandbox();

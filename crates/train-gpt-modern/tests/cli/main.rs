@@ -120,9 +120,9 @@ fn a_loaded_model_has_its_attention_again() {
     }
 }
 
-/// Every part changes what is learnt.
+/// Every part changes what is learned.
 #[test]
-fn parts_change_what_is_learnt() {
+fn parts_change_what_is_learned() {
     let sandbox = sandbox();
     let losses = |flags: &[&str]| {
         let words = ["--log-every", "1", "--message-format", "json"];

@@ -51,7 +51,7 @@ fn edges_are_taken() {
     }
 }
 
-/// Lists of n-grams: in any order, each number once, and what is none is refused by its name.
+/// Lists of n-grams: in any order, each number once, and what is not a number is refused by its name.
 #[test]
 fn lists_of_n_grams_are_judged() {
     let sandbox = sandbox();

@@ -75,7 +75,7 @@ fn a_score_is_followed_by_hand() {
     assert!(far.lines().any(|l| l.trim() == outside), "{far}");
 }
 
-/// With one block, what lies before the window is read by nobody: going on writes what reading the
+/// With one block, what lies before the window is not read: going on writes what reading the
 /// last tokens again for each new one writes.
 #[test]
 fn a_window_goes_on_past_the_context() {

@@ -1,4 +1,4 @@
-//! What can be learnt from.
+//! What can be learned from.
 
 use crate::sandbox;
 use workspace_tests::cli_support::{TINY, some_text};

@@ -19,7 +19,7 @@ fn greedy_text_is_one_and_drawn_text_follows_the_seed() {
 
 /// The sample after training, that of a saved run, and that of a run that is gone on with.
 #[test]
-fn every_text_without_a_prompt_begins_as_those_that_were_learnt() {
+fn every_text_without_a_prompt_begins_as_those_that_were_learned() {
     let sandbox = sandbox();
     let small = ["--seq", "64", "--dmodel", "16", "--layers", "1", "--batch", "2"];
     let some = ["--steps", "1", "--gen", "3", "--message-format", "json", "--save", "m"];

@@ -63,7 +63,7 @@ fn tokens_are_made_or_refused_under_any_limit() {
 
 #[cfg(feature = "bpe")]
 #[test]
-fn a_vocabulary_that_has_no_room_is_refused_before_it_is_learnt() {
+fn a_vocabulary_that_has_no_room_is_refused_before_it_is_learned() {
     let sandbox = sandbox();
     // Words that all differ: each is kept.
     let letter = |n: u32| char::from(b'a' + (n % 26) as u8);

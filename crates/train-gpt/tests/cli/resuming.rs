@@ -179,7 +179,7 @@ fn the_rate_that_comes_next_is_shown() {
     assert_eq!(outcome.events_of("step")[0]["lr"].as_f64(), Some(0.001));
 }
 
-/// What was learnt is not called unseen.
+/// What was learned is not called unseen.
 #[test]
 fn a_larger_unseen_part_is_refused() {
     let sandbox = sandbox();
@@ -320,7 +320,7 @@ fn a_run_goes_on_with_its_own_habits() {
     assert_eq!(setting(&sandbox, "run", "eval_every").as_deref(), Some("0"));
     let written = sandbox.ok(&["--load", "run", "--prompt", "the", "--gen", "4"]);
     assert!(!written.stderr.contains("go on"), "{written}");
-    // A file of one's own has no habits.
+    // A file outside a run's folder has no habits.
     std::fs::copy(sandbox.path("run/ckpt/last"), sandbox.path("model")).unwrap();
     let alone = ["--load", "model", "--data", "text.txt", "--steps", "1", "--save", "model"];
     assert!(!sandbox.ok(&alone).stderr.contains("go on"));

@@ -156,7 +156,7 @@ fn keys_beside_load_act_as_flags() {
     sandbox.refuses(&["--config", "wide.toml", "--load", "model"], 65, &["dmodel 16", "32"]);
 }
 
-/// Who changes the steps in a printed file does not keep the course of other steps.
+/// Other steps in a printed file do not keep the course of the steps before.
 #[test]
 fn what_follows_from_other_settings_still_follows() {
     let sandbox = sandbox();

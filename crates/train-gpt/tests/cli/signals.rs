@@ -3,7 +3,7 @@
 use crate::sandbox;
 use workspace_tests::cli_support::{Sandbox, TINY};
 
-/// So many steps that no test waits for the last.
+/// More steps than any test waits for.
 const LONG: [&str; 8] =
     ["--data", "text.txt", "--steps", "10000000", "--save", "model", "--save-every", "0"];
 
@@ -94,7 +94,7 @@ fn long_measurement(sandbox: &Sandbox) -> Vec<&'static str> {
 
 #[cfg(unix)]
 #[test]
-fn what_was_learnt_is_saved_before_it_is_judged() {
+fn what_was_learned_is_saved_before_it_is_judged() {
     for (name, code) in [("INT", Some(130)), ("KILL", None)] {
         let sandbox = sandbox();
         let mut run = sandbox.start(&long_measurement(&sandbox));

@@ -6,7 +6,7 @@ use llm_core::model::SingleHead;
 use std::sync::Arc;
 use workspace_tests::cli_support::{Outcome, Sandbox, some_text};
 
-/// Is it in this program?
+/// Whether the program has BPE.
 const BPE: bool = cfg!(feature = "bpe");
 
 const CHARS: [&str; 4] = ["--data", "text.txt", "--tokenizer", "char"];
@@ -157,7 +157,7 @@ fn bytes_that_are_no_text_are_characters_too() {
 }
 
 #[test]
-fn stories_can_be_learnt_in_characters() {
+fn stories_can_be_learned_in_characters() {
     let small = ["--seq", "256", "--dmodel", "8", "--layers", "1", "--batch", "1", "--steps", "1"];
     let sandbox = sandbox();
     let words = [&small[..], &["--tokenizer", "char", "--save", "m", "--message-format", "json"]];

@@ -18,7 +18,7 @@ fn trained() -> Sandbox {
 }
 
 #[test]
-fn all_of_the_data_is_learnt_and_all_of_val_is_scored() {
+fn all_of_the_data_is_learned_and_all_of_val_is_scored() {
     let sandbox = with_val();
     let json = ["--message-format", "json", "--save", "val", "--eval-every", "2"];
     let outcome = sandbox.train(&[&RUN[..], &json].concat());
@@ -157,34 +157,34 @@ fn verbs_measure_on_the_run_s_own_unseen_part() {
         let heads = sandbox.ok(&["inspect", "heads", "--load", out]).text();
         assert!(heads.contains("the run's own unseen text"), "{heads}");
         let all = sandbox.ok(&["eval", "--load", out, "--data", "text.txt"]);
-        all.says(&["learnt by this run"]);
+        all.says(&["learned by this run"]);
     }
     let all = ["--data", "text.txt", "--steps", "1", "--val-frac", "0", "--out", "all"];
     sandbox.train(&all);
     sandbox.refuses(&["eval", "--load", "all"], 2, &["set no text apart", "--data"]);
 }
 
-/// A copy of a part of what is learnt, between other text too.
+/// A copy of a part of what is learned, between other text too.
 #[test]
-fn passages_that_are_learnt_are_not_unseen() {
+fn passages_that_are_learned_are_not_unseen() {
     let sandbox = with_val();
-    let (learnt, new) = (some_text(3000), other_text(4000));
+    let (learned, new) = (some_text(3000), other_text(4000));
     let run = ["--data", "text.txt", "--val", "val.txt", "--steps", "1", "--gen", "0"];
     for (own, share) in [(0, "100 %"), (500, "7"), (4000, "")] {
-        sandbox.write("val.txt", &[&new[..own], &learnt[1000..]].concat());
+        sandbox.write("val.txt", &[&new[..own], &learned[1000..]].concat());
         match share {
             "" => sandbox.train(&run),
             share => sandbox.refuses(&run, 65, &["'val.txt' of --val", share, "word for word"]),
         };
     }
-    sandbox.write("twice.txt", &[&learnt[..], &learnt].concat());
+    sandbox.write("twice.txt", &[&learned[..], &learned].concat());
     let own = ["--data", "twice.txt", "--steps", "1", "--gen", "0"];
     sandbox.train(&own).says(&["; the last 10 % unseen, 100 % of that in the rest as well"]);
     let none = sandbox.train(&["--data", "text.txt", "--steps", "1", "--val-frac", "0"]);
     none.says(&["; none of it is unseen"]);
 }
 
-/// Of several texts the end of each is unseen, in memory and on the disk, and none where they are
+/// The end of each of several texts is unseen, in memory and on the disk, and none where they are
 /// one text.
 #[test]
 fn the_end_of_each_file_is_unseen() {
@@ -210,7 +210,7 @@ fn the_end_of_each_file_is_unseen() {
         let disk = sandbox.command(&words).env("LLM_DATA_IN_MEMORY", "100").status().unwrap();
         let last = format!("{tokenizer}/ckpt/last");
         assert!(disk.success() && sandbox.read("disk") == sandbox.read(&last), "{tokenizer}");
-        // What is set apart is never learnt: other capitals are the same run.
+        // What is set apart is never learned: other capitals are the same run.
         let on = ["--load", tokenizer, "--steps", "1", "--gen", "0"];
         sandbox.ok(&on).says(&["of each unseen"]);
     }
@@ -226,7 +226,7 @@ fn the_end_of_each_file_is_unseen() {
 
 /// The weights do not depend on what is set apart.
 #[test]
-fn what_is_unseen_is_not_learnt() {
+fn what_is_unseen_is_not_learned() {
     let sandbox = sandbox();
     let run = ["--data", "a", "b", "--steps", "5", "--gen", "0", "--save", "model"];
     let [first, second] = [b"xyz", b"uvw"].map(|end| {

@@ -50,10 +50,10 @@ fn bytes_and_characters_are_known_again() {
 #[test]
 fn bpe_is_known_again() {
     let text = "the cat sat on the mat, the cat sat. na\u{ef}ve 猫\n".repeat(20);
-    let learnt = crate::bpe::learn(text.as_bytes(), 300, |_| {}).unwrap();
-    let ended = crate::tokenizers::with_end_of_text(learnt.clone()).unwrap();
+    let learned = crate::bpe::learn(text.as_bytes(), 300, |_| {}).unwrap();
+    let ended = crate::tokenizers::with_end_of_text(learned.clone()).unwrap();
     let rows = ended.vocab_size() + 3;
-    for tokenizer in [learnt, ended.clone(), PaddedTokenizer::pad(ended, rows)] {
+    for tokenizer in [learned, ended.clone(), PaddedTokenizer::pad(ended, rows)] {
         let again = round_trip(&*tokenizer);
         assert_eq!((again.name(), again.blob()), ("bpe", tokenizer.blob()));
         assert_eq!(again.end_of_text(), tokenizer.end_of_text());

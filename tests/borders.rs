@@ -136,7 +136,9 @@ fn other_than_usual(setting: &str) -> Value {
         "soft_cap" => Value::Double(0.02),
         "qk_norm" => Value::Bool(true),
         "attention_bias" => Value::Bool(false),
-        other => panic!("'{other}' is new: give it a value here, and see what each border makes of it"),
+        other => {
+            panic!("'{other}' is new: give it a value here, and see what each border makes of it")
+        }
     }
 }
 

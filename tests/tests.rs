@@ -9,6 +9,7 @@ mod borders;
 #[cfg(feature = "bpe")]
 mod bpe_packages;
 mod crew;
+mod edges;
 mod exchange;
 mod gradients;
 mod hooks;

@@ -10,6 +10,7 @@ mod borders_of_formats;
 #[cfg(feature = "bpe")]
 mod bpe_packages;
 mod crew;
+mod edges;
 mod exchange;
 mod gradients;
 mod hooks;

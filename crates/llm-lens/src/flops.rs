@@ -28,14 +28,15 @@ impl AttentionCost {
     pub fn new(seq_len: usize, d_model: usize, n_heads: usize) -> AttentionCost {
         let head_dim = AttentionSpec::new("", n_heads).head_dim(d_model) as u64;
         let [t, c, h] = [seq_len, d_model, n_heads.max(1)].map(|n| n as u64);
-        let of_one_head = t * t * head_dim;
+        let square = t.saturating_mul(t);
+        let products = square.saturating_mul(head_dim).saturating_mul(h);
         AttentionCost {
             n_heads: h,
             head_dim,
-            score_macs: h * of_one_head,
-            value_macs: h * of_one_head,
-            projection_macs: 4 * t * c * c,
-            softmax_elements: h * t * t,
+            score_macs: products,
+            value_macs: products,
+            projection_macs: t.saturating_mul(c).saturating_mul(c).saturating_mul(4),
+            softmax_elements: square.saturating_mul(h),
         }
     }
 }

@@ -58,7 +58,7 @@ impl HeadShape {
 
     /// H/G: heads of queries in a group.
     pub fn each(&self) -> usize {
-        self.n_heads / self.kv_heads
+        self.n_heads / self.kv_heads.max(1)
     }
 
     /// The query, key and value of head h of a sequence, `[T, D]` each.

@@ -133,7 +133,8 @@ impl AttentionSpec {
 
     /// The heads of a layer that are used; empty: all.
     pub fn used(&self, layer: usize) -> &[bool] {
-        self.head_mask.get(layer * self.n_heads..(layer + 1) * self.n_heads).unwrap_or(&[])
+        let first = layer.saturating_mul(self.n_heads);
+        self.head_mask.get(first..first.saturating_add(self.n_heads)).unwrap_or(&[])
     }
 
     /// The parameters of a block's attention: `w_qkv [C, (H+2G)·D]`, `b_qkv`, with `qk_norm` `q_g [D]`
@@ -165,7 +166,7 @@ impl AttentionSpec {
         let (h, g, c) = (self.n_heads, self.kv_heads(), config.d_model);
         let err = |field, reason| Err(Error::config(field, reason));
         if h == 0 || self.head_dim.is_none() && !c.is_multiple_of(h) {
-            let possible = Message::list((1..=c).filter(|h| c.is_multiple_of(*h)));
+            let possible = Message::list((1..=c.min(MOST)).filter(|h| c.is_multiple_of(*h)));
             let reason = message!(
                 "{} heads do not divide a width (d_model) of {}; valid values: {}",
                 h,

@@ -67,7 +67,8 @@ impl<'a> Footprint<'a> {
 
     /// Number of parameters.
     pub fn parameter_count(&self) -> u64 {
-        parameter_list(self.config, &self.attention).iter().map(|(_, p)| p.numel()).sum()
+        let all = parameter_list(self.config, &self.attention);
+        all.iter().fold(0, |sum, (_, p)| sum.saturating_add(p.numel()))
     }
 
     /// Gradients of finished groups of micro-batches that wait while the next one is being
@@ -93,7 +94,7 @@ impl<'a> Footprint<'a> {
         let Config { vocab_size, d_model, .. } = *self.config;
         let mlp = self.config.hidden() + self.config.inner();
         let [v, c, mlp] = [vocab_size, d_model, mlp].map(|n| n as u128);
-        let rows = batch_size as u128 * seq_len as u128;
+        let rows = batch_size.saturating_mul(seq_len) as u128;
         let of_row = 8 * c + (self.kept.qkv + self.kept.heads) as u128 + mlp + 2 * v;
         let floats = u128::from(self.parameter_count()) + rows * of_row;
         u64::try_from(4 * floats).unwrap_or(u64::MAX)

@@ -89,7 +89,7 @@ impl Param {
 
     /// Number of weights.
     pub fn numel(&self) -> u64 {
-        self.shape.iter().map(|&n| n as u64).product()
+        self.shape.iter().fold(1, |numbers, &n| numbers.saturating_mul(n as u64))
     }
 }
 

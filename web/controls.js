@@ -5,7 +5,7 @@ import { byId, fixed, percent, whole } from './shared/make.js';
 import { say } from './shared/say.js';
 import { download, make, mayReplace, more, start, stop, unsaved, watch } from './train.js';
 
-/** So many times as fast is a step of the built-in stories in `train-gpt-mha` on two cores with AVX2, 46.5 ms, as in this core on one in Node, 145 ms: medians of three rounds in turn. */
+/** Speed of `train-gpt-mha` on two cores with AVX2 (46.5 ms a step of the built-in stories) relative to this core on one in Node (145 ms): medians of three alternating rounds. */
 const TIMES = 3.1;
 
 /** A failure becomes a sentence; nothing is thrown at somebody who pressed a button. */
@@ -69,7 +69,7 @@ async function press() {
   return start();
 }
 
-/** It went on while nobody looked: that is said. */
+/** Says that the run went on in the background. */
 function watchTab() {
   let hiddenAt = null;
   document.addEventListener('visibilitychange', () => {

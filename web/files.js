@@ -1,4 +1,4 @@
-// Files in and out: a checkpoint is opened, a text is learnt from. What a file is, its content says; its size is looked at first.
+// Files in and out: a checkpoint is opened, a text is learned from. What a file is, its content says; its size is looked at first.
 
 import { failure, size, tell } from './app.js';
 import { settings } from './settings.js';
@@ -12,7 +12,7 @@ const MAGIC = [0x89, 0x4c, 0x4c, 0x4d, 0x43, 0x0d, 0x0a, 0x1a];
 export const LARGEST_TEXT = 32e6;
 const LARGEST_CHECKPOINT = 512e6;
 
-/** So many bytes say whether a file may be a text. */
+/** Number of bytes sniffed to tell text from binary. */
 const LOOKED_AT = 65536;
 
 async function bytesOf(blob, name) {

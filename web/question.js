@@ -1,4 +1,4 @@
-// Page zero: what comes next? The visitor guesses, then the model does, before it has learnt anything and after.
+// Page zero: what comes next? The visitor guesses, then the model does, before it has learned anything and after.
 
 import { app, changed, part, put } from './app.js';
 import { bar } from './facts.js';

@@ -21,7 +21,7 @@ pub fn note(note: &Note) -> Message {
             bytes(*text)
         ),
         Note::Bpe { tokens, bytes: text, seconds, .. } => message!(
-            "bpe     {} tokens learnt from {} in {:.1} s",
+            "bpe     {} tokens learned from {} in {:.1} s",
             thousands(*tokens as u64),
             bytes(*text),
             seconds

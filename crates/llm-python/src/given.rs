@@ -43,8 +43,8 @@ pub enum Given {
 }
 
 impl Given {
-    /// As what a run is asked to learn from.
-    pub fn learnt(self, options: &mut Options) {
+    /// Puts this into the options as training data.
+    pub fn as_training_data(self, options: &mut Options) {
         match self {
             Given::Numbers(_) => options.data_as = Some(DataForm::U16),
             Given::Chats(_) => options.data_as = Some(DataForm::Chats),
@@ -53,8 +53,8 @@ impl Given {
         options.data = self.held(NAME, options);
     }
 
-    /// As what a run is judged by.
-    pub fn judged_by(self, options: &mut Options) {
+    /// Puts this into the options as validation data.
+    pub fn as_validation(self, options: &mut Options) {
         options.val = self.held(VAL_NAME, options);
     }
 

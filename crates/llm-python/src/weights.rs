@@ -12,7 +12,7 @@ impl Trainer {
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.worker.now(py, |inner| {
             let all = PyDict::new(py);
-            for (name, weight) in inner.run.model.parameters() {
+            for (name, weight) in inner.plan.trainer.model.parameters() {
                 all.set_item(name, copy(py, weight.shape(), weight.data())?)?;
             }
             Ok(all)
@@ -26,10 +26,11 @@ impl Trainer {
         let state = state.cast::<PyMapping>().map_err(|_| mapping())?;
         let given: Vec<String> = state.keys()?.extract().map_err(|_| mapping())?;
         self.worker.now(py, |inner| {
-            let names: Vec<String> = inner.run.model.parameters().map(|(name, _)| name).collect();
+            let names: Vec<String> =
+                inner.plan.trainer.model.parameters().map(|(name, _)| name).collect();
             fits(&names, &given)?;
             let mut new = Vec::new();
-            for (name, weight) in inner.run.model.parameters() {
+            for (name, weight) in inner.plan.trainer.model.parameters() {
                 let value = state.get_item(&name)?;
                 let (numbers, shape) = floats(&value, &name)?;
                 if shape != weight.shape() {
@@ -45,7 +46,7 @@ impl Trainer {
                 }
                 new.push(numbers);
             }
-            let weights = inner.run.model.parameters_mut().zip(new);
+            let weights = inner.plan.trainer.model.parameters_mut().zip(new);
             weights.for_each(|((_, weight), new)| weight.data_mut().copy_from_slice(&new));
             Ok(())
         })

@@ -19,7 +19,7 @@ from traingpt import _progress
         ("learning_rate", "did you mean lr?"), ("n_embd", "did you mean d_model?"),
         ("hidden_size", "did you mean d_model?"), ("block_size", "did you mean seq_len?"),
         ("num_hidden_layers", "did you mean n_layers?"), ("n_head", "did you mean heads?"),
-        ("max_iters", "did you mean steps?"), ("device", "computes on the CPU"),
+        ("max_iters", "did you mean steps?"),
         ("dtype", "float32"), ("compile", "settings_help"),
     ],
 )

@@ -38,6 +38,25 @@ impl FromStr for Device {
     }
 }
 
+impl Device {
+    /// Refuses a GPU in a program that was built without GPUs.
+    ///
+    /// # Errors
+    /// [`RunError::Usage`].
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Device::Gpu(_) if !cfg!(feature = "gpu") => Err(without_gpus()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn without_gpus() -> RunError {
+    RunError::Usage(message!(
+        "{device} gpu: this program was built without GPUs; cargo's feature gpu makes one that has them"
+    ))
+}
+
 /// A GPU with a run's weights on it.
 pub struct OnGpu {
     /// The GPU as a [`Work`].
@@ -91,9 +110,7 @@ pub fn opened(
 
 #[cfg(not(feature = "gpu"))]
 fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
-    Err(RunError::Usage(message!(
-        "{device} gpu: this program was built without GPUs; cargo's feature gpu makes one that has them"
-    )))
+    Err(without_gpus())
 }
 
 #[cfg(feature = "gpu")]

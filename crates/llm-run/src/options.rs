@@ -98,7 +98,7 @@ pub struct Habits {
 }
 
 impl Options {
-    /// Refuses what a GPU cannot do.
+    /// Refuses what a GPU cannot do, and a GPU in a program that was built without GPUs.
     ///
     /// # Errors
     /// [`RunError::Usage`] naming it.
@@ -112,7 +112,7 @@ impl Options {
             Some((_, what)) if self.device != Device::Cpu => {
                 Err(RunError::Usage(message!("{} is for the processor: leave {device} out", what)))
             }
-            _ => Ok(()),
+            _ => self.device.check(),
         }
     }
 

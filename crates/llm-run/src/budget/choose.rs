@@ -57,7 +57,7 @@ pub const FEWEST_STEPS: u64 = 50;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextLength {
     /// Those to learn.
-    pub learnt: f64,
+    pub learned: f64,
     /// Those to judge by.
     pub unseen: f64,
     /// Steps between two measurements; 0: at the end alone.
@@ -94,8 +94,8 @@ impl Trial {
     /// How long `steps` take, measurements included.
     pub fn seconds(&self, steps: u64, text: &TextLength) -> f64 {
         let scored = |most: f64| most.min(text.unseen);
-        let learnt = steps as f64 * self.tokens;
-        let last = scored(final_tokens(learnt as u64, self.parameters) as f64);
+        let learned = steps as f64 * self.tokens;
+        let last = scored(final_tokens(learned as u64, self.parameters) as f64);
         let once = scored(PERIODIC_TOKENS as f64);
         let times = steps.saturating_sub(1).checked_div(text.eval_every).unwrap_or(0);
         // The last state may be the best: it is measured like the others too.
@@ -106,7 +106,7 @@ impl Trial {
 
     /// The most steps that fit, and that the text is good for.
     pub fn steps(&self, text: &TextLength, seconds: f64) -> u64 {
-        let enough = (text.most_passes * text.learnt / self.tokens).ceil() as u64;
+        let enough = (text.most_passes * text.learned / self.tokens).ceil() as u64;
         let (mut fits, mut over) = (0, enough.max(FEWEST_STEPS) + 1);
         while over - fits > 1 {
             let middle = fits + (over - fits) / 2;
@@ -131,7 +131,7 @@ pub fn choose(text: &TextLength, seconds: f64, trials: &[Trial]) -> Option<Chose
     let worth = trials.iter().rev().find(|trial| trial.is_worth(text, seconds));
     let trial = worth.or(trials.first())?;
     let steps = trial.steps(text, seconds);
-    let passes = steps as f64 * trial.tokens / text.learnt.max(1.0);
+    let passes = steps as f64 * trial.tokens / text.learned.max(1.0);
     let dropout = match passes {
         few if few <= WITHOUT_DROPOUT => 0.0,
         some if some <= WITH_LITTLE => 0.1,
@@ -165,8 +165,8 @@ mod tests {
 
     fn text() -> impl Strategy<Value = TextLength> {
         (1e3..1e9f64, 0.0..1e8f64, prop_oneof![Just(0), 10..1000u64]).prop_map(
-            |(learnt, unseen, eval_every)| TextLength {
-                learnt,
+            |(learned, unseen, eval_every)| TextLength {
+                learned,
                 unseen,
                 eval_every,
                 most_passes: MOST_PASSES,
@@ -186,7 +186,7 @@ mod tests {
             prop_assert!(choice.steps >= FEWEST_STEPS);
             // One step more would be too many for the time or for the text.
             let more = trial.seconds(choice.steps + 1, &text) > seconds;
-            let passes = (choice.steps + 1) as f64 * trial.tokens / text.learnt;
+            let passes = (choice.steps + 1) as f64 * trial.tokens / text.learned;
             prop_assert!(more || passes > MOST_PASSES || choice.steps == FEWEST_STEPS);
         }
 
@@ -213,7 +213,7 @@ mod tests {
         let trials =
             trials.map(|(size, step, tokens)| Trial { size, step, tokens, parameters: 1 << 20 });
         let length = |all: f64, most_passes| TextLength {
-            learnt: 0.9 * all,
+            learned: 0.9 * all,
             unseen: 0.1 * all,
             eval_every: 250,
             most_passes,

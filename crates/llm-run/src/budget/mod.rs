@@ -101,7 +101,7 @@ pub fn in_time(
         trial.tokens *= filling;
     }
     let text = TextLength {
-        learnt: all * (1.0 - val_frac),
+        learned: all * (1.0 - val_frac),
         unseen: all * val_frac + val as f64 / a_token,
         eval_every,
         most_passes: if filled.learns() { MOST_PASSES_LEARNED } else { MOST_PASSES },

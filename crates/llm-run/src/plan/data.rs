@@ -131,10 +131,10 @@ pub fn own_unseen(
 }
 
 /// The note when training data is scored.
-pub fn about_learnt(input: &Input, recipe: &Recipe) -> Option<Message> {
+pub fn about_training_data(input: &Input, recipe: &Recipe) -> Option<Message> {
     (matches!(input, Input::Files(_)) && input.source() == recipe.data).then(|| {
         message!(
-            "data    learnt by this run, its unseen part and the rest: without {data} the part alone"
+            "data    learned by this run, its unseen part and the rest: without {data} the part alone"
         )
     })
 }

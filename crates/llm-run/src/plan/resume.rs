@@ -286,7 +286,7 @@ fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
             Err(RunError::Usage(message!(
-                "{val_frac} {}: the run set apart {}, so it has learnt some of what would be \
+                "{val_frac} {}: the run set apart {}, so it has learned some of what would be \
                  called unseen; leave it out, or add {allow_data_change}",
                 share,
                 before

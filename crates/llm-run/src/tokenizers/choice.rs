@@ -132,7 +132,7 @@ impl Choice {
         };
         if let (Some(size), false) = (vocab_size, matches!(choice, Some(Choice::Learn { .. }))) {
             return usage(message!(
-                "{vocab_size} {} is for a vocabulary that is learnt: it needs {tokenizer} bpe",
+                "{vocab_size} {} is for a vocabulary that is learned: it needs {tokenizer} bpe",
                 size
             ));
         }

@@ -35,7 +35,7 @@ fn a_vocabulary_is_learnt_from_the_training_part() {
     assert!(!String::from_utf8(meta.tokenizer.blob).unwrap().contains("\"qq\""));
     let few =
         sandbox.train(&[&BPE[..], &["--steps", "1", "--eval-every", "1", "--no-save"]].concat());
-    few.says(&["bpe     270 tokens learnt from 3.6 kB in ", "270 bpe tokens", "ln 270"]);
+    few.says(&["bpe     270 tokens learned from 3.6 kB in ", "270 bpe tokens", "ln 270"]);
 }
 
 #[test]

@@ -132,9 +132,9 @@ fn other_text_at_the_end_of_a_course_is_said() {
 fn a_rate_that_is_far_too_high_is_said() {
     let sandbox = sandbox();
     let run = ["--data", "text.txt", "--steps", "60", "--gen", "0", "--no-save", "--lr"];
-    sandbox.train(&[&run[..], &["30"]].concat()).says(&["nothing was learnt", "a lower --lr"]);
+    sandbox.train(&[&run[..], &["30"]].concat()).says(&["nothing was learned", "a lower --lr"]);
     let fine = sandbox.train(&[&run[..], &["1e-3"]].concat());
-    assert!(!fine.stderr.contains("nothing was learnt"), "{fine}");
+    assert!(!fine.stderr.contains("nothing was learned"), "{fine}");
 }
 
 /// A folder of Hugging Face's with a small vocabulary, and its tokenizer.json.

@@ -10,7 +10,7 @@ fn learnt() -> Sandbox {
     sandbox.write("text.txt", text.as_bytes());
     let words = ["tokenizer", "train", "--data", "text.txt", "--vocab-size", "270", "--save"];
     let outcome = sandbox.ok(&[&words[..], &["tok.json"]].concat());
-    outcome.says(&["bpe     270 tokens learnt from", "saved   tok.json", "--tokenizer tok.json"]);
+    outcome.says(&["bpe     270 tokens learned from", "saved   tok.json", "--tokenizer tok.json"]);
     assert!(outcome.stdout.is_empty());
     sandbox
 }

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 #[pymethods]
 impl Trainer {
-    /// Who looks at whom while the model reads a text (or tokens `[T]`): the tokens' texts, and an array
+    /// The attention weights of the model on a text (or tokens `[T]`): the tokens' texts, and an array
     /// `[L, H, T, T]` whose rows are queries and add up to 1.
     fn attention<'py>(
         &self,

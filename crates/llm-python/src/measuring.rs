@@ -1,4 +1,4 @@
-//! Its loss on unseen text, and the gradients of a batch.
+//! The loss on unseen text, and the gradients of a batch.
 
 use crate::arrays::{array, copy, maybe_whole};
 use crate::given::{Given, Read, given, read, read_targets};
@@ -167,7 +167,7 @@ fn batch(inner: &Inner, inputs: Read, targets: Option<Read>) -> Result<Batch> {
     let Some(targets) = targets else {
         if t < 2 {
             return Err(RunError::Data(message!(
-                "two tokens in a row are needed, an input and its target"
+                "expected two tokens or more in a row, an input and its target"
             )));
         }
         let part = |from: usize| -> Vec<TokenId> {

@@ -122,7 +122,7 @@ pub struct Shared {
 /// Whether a claim can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is the caller's, with this number.
+    /// The claim is the caller's, with this number.
     Mine(u64),
     /// Another call is at work.
     Busy,

@@ -323,14 +323,14 @@ fn kind_of_tokenizer(tokenizer: &Bound<'_, PyAny>) -> PyResult<TokenizerKind> {
         return path();
     }
     let name = tokenizer.extract::<String>();
-    let needed = "tokenizer: needed is 'byte', 'char', 'bpe' or the path of a tokenizer.json";
-    match name.map_err(|_| PyTypeError::new_err(needed))?.as_str() {
+    let expected = "tokenizer: expected 'byte', 'char', 'bpe' or the path of a tokenizer.json";
+    match name.map_err(|_| PyTypeError::new_err(expected))?.as_str() {
         "byte" => Ok(TokenizerKind::Byte),
         "char" => Ok(TokenizerKind::Char),
         "bpe" => Ok(TokenizerKind::Bpe),
         other if Path::new(other).exists() => path(),
         other => Err(PyValueError::new_err(format!(
-            "tokenizer '{other}': there are 'byte', 'char', 'bpe', and the path of a tokenizer.json"
+            "tokenizer '{other}': valid values: 'byte', 'char', 'bpe', and the path of a tokenizer.json"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! The steps of a trainer.
+//! The training of a trainer.
 
 use crate::arrays::{maybe_whole, whole};
 use crate::state::Inner;

@@ -1,4 +1,4 @@
-//! Its weights.
+//! The weights of a trainer.
 
 use crate::arrays::{copy, floats};
 use crate::trainer::Trainer;
@@ -22,7 +22,7 @@ impl Trainer {
     /// Sets all weights: every name with an array of numbers of its shape, or nothing is changed. The
     /// optimizer keeps its state.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mapping = || PyTypeError::new_err("a dict of names and arrays is needed");
+        let mapping = || PyTypeError::new_err("expected a dict of names and arrays");
         let state = state.cast::<PyMapping>().map_err(|_| mapping())?;
         let given: Vec<String> = state.keys()?.extract().map_err(|_| mapping())?;
         self.worker.now(py, |inner| {
@@ -36,7 +36,7 @@ impl Trainer {
                 if shape != weight.shape() {
                     let needed = weight.shape();
                     return Err(PyValueError::new_err(format!(
-                        "{name}: an array of shape {needed:?} is needed, not {shape:?}"
+                        "{name}: expected an array of shape {needed:?}, not {shape:?}"
                     )));
                 }
                 if let Some(bad) = numbers.iter().find(|x| !x.is_finite()) {

@@ -29,8 +29,8 @@ pub fn piece(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
 
 /// One text or several.
 fn texts(stop: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    let needed = |_| PyTypeError::new_err("stop: needed is a text or a list of texts");
-    stop.extract().map(|one| vec![one]).or_else(|_| stop.extract()).map_err(needed)
+    let expected = |_| PyTypeError::new_err("stop: expected a text or a list of texts");
+    stop.extract().map(|one| vec![one]).or_else(|_| stop.extract()).map_err(expected)
 }
 
 /// Refuses a tokenizer whose tokens stand for no text: they would be written as nothing.
@@ -106,7 +106,7 @@ impl Trainer {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The same as tokens, an array of `int64`: what `sample` writes, before it is text.
+    /// Token numbers that the model writes, an array of `int64`: what `sample` returns as text.
     #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None))]
     fn generate<'py>(
         &self,

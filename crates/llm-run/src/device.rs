@@ -1,4 +1,4 @@
-//! Who computes the steps: the CPU, or a GPU.
+//! The device that computes the steps: the CPU, or a GPU.
 
 use crate::error::{Result, RunError};
 use crate::note::Note;

@@ -24,17 +24,17 @@ pub struct Options {
     pub given: Given,
     /// A set of options of the model.
     pub arch: Option<Arch>,
-    /// H.
+    /// Number of attention heads H.
     pub heads: Option<usize>,
     /// A set of values to start from.
     pub preset: Option<Preset>,
     /// Steps as passes over the training data; where a run goes on: that many more.
     pub epochs: Option<f64>,
-    /// Text to learn: files and folders; `-` is standard input. None: the built-in stories.
+    /// Training text: files and folders; `-` is standard input. None: the built-in stories.
     pub data: Vec<PathBuf>,
-    /// Validation text of its own.
+    /// Validation text: files and folders.
     pub val: Vec<PathBuf>,
-    /// Those of the files above that are in memory, by the names that stand for them there.
+    /// Files of `data` and `val` that are in memory, by the names that stand for them there.
     pub held: BTreeMap<PathBuf, Arc<[u8]>>,
     /// What the files hold, where it is not seen or is no text.
     pub data_as: Option<DataForm>,
@@ -93,7 +93,7 @@ pub struct Habits {
     pub patience: Option<u64>,
     /// Standard deviations by which an update that is left out stands out; 0: none is.
     pub skip_spikes: Option<f32>,
-    /// Those that the run that goes on had, and that were not asked for.
+    /// Habits of the run that goes on, which were not asked for.
     pub remembered: Vec<(&'static str, Value)>,
 }
 

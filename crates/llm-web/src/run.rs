@@ -43,7 +43,7 @@ pub struct Run {
     pub moments: Vec<(u64, TinyGPT)>,
     /// A measurement that is not done.
     pub measuring: Option<Measuring>,
-    /// Its step as a list, if the page has a GPU that makes steps.
+    /// The step of the run as a list, if the page has a GPU that makes steps.
     pub planned: Option<Planned>,
     /// The file that it came from, and whether that held the optimizer.
     pub origin: Option<(String, bool)>,
@@ -56,7 +56,7 @@ pub struct Measuring {
     pub step: u64,
     /// Most tokens, evenly spread; 0: all.
     pub tokens: usize,
-    /// Those.
+    /// The weights being measured.
     pub model: TinyGPT,
     /// What is scored.
     pub slices: Slices,

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 /// one ends the step; [`Error::Stopped`](crate::Error::Stopped) says that a hook gave it up.
 pub type Batches<'a> = dyn ExactSizeIterator<Item = Result<Batch>> + Send + 'a;
 
-/// Of a step: the gradient of its mean loss, the mean loss, the number of tokens.
+/// Gradient of a step's mean loss, the mean loss in nats, the number of tokens.
 pub type StepSum = (Gradients, f64, u64);
 
 /// A parameter's name and a number of its gradient that is not finite, if there is one.

@@ -39,14 +39,14 @@ pub(super) const FEWEST_BYTES_FOR_BPE: u64 = 100_000;
 /// Tokens of that vocabulary.
 pub const VOCAB_SIZE: usize = 2048;
 /// Passes over the text up to which nothing has to be dropped: without dropout the best measurement came
-/// after three to six, ..
+/// after three to six.
 const WITHOUT_DROPOUT: f64 = 4.0;
-/// .. and up to which a tenth is enough.
+/// Passes over the text up to which a dropout of a tenth is enough.
 const WITH_LITTLE: f64 = 16.0;
 /// Passes over a text in tokens of a learned vocabulary after which a run gets worse, with dropout too: 100 kB
 /// came to 1.71 and 1.77 bits a byte after nine and ten, to 1.77 after fourteen, to 1.82 after nineteen.
 pub(super) const MOST_PASSES_LEARNED: f64 = 10.0;
-/// The same in bytes and characters, from which a pass teaches less.
+/// Passes over a text in bytes or characters, from which a pass teaches less, after which a run gets worse.
 pub(super) const MOST_PASSES: f64 = 40.0;
 /// Tokens that are scored in the time in which one is learned, at least.
 const SCORED_A_LEARNT: f64 = 2.0;
@@ -56,9 +56,9 @@ pub const FEWEST_STEPS: u64 = 50;
 /// A text, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextLength {
-    /// Those to learn.
+    /// Training tokens.
     pub learned: f64,
-    /// Those to judge by.
+    /// Validation tokens.
     pub unseen: f64,
     /// Steps between two measurements; 0: at the end alone.
     pub eval_every: u64,

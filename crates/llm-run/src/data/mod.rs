@@ -55,9 +55,9 @@ pub struct Data {
 /// What is known of the conversations of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatFacts {
-    /// Those to learn.
+    /// Training conversations.
     pub count: usize,
-    /// Those of them that are longer than a window.
+    /// Training conversations that are longer than a window.
     pub longer: usize,
     /// A question, of an unseen conversation if there is one, with what was said before.
     pub question: Option<Vec<Turn>>,
@@ -105,7 +105,7 @@ impl Data {
         }
     }
 
-    /// The same without a word on what is unseen. Stories that `told` holds are not generated
+    /// [`Data::new`] without validation data of its own. Stories that `told` holds are not generated
     /// again.
     ///
     /// # Errors
@@ -364,7 +364,7 @@ fn unseen(files: &Files, share: f64) -> Result<Message> {
     })
 }
 
-/// Of what the vocabulary consists, when it is not all bytes.
+/// The units of the vocabulary, when they are not all bytes.
 fn vocabulary(tokenizer: &dyn Tokenizer) -> Option<Message> {
     let size = tokenizer.vocab_size();
     match kind(tokenizer) {

@@ -71,9 +71,7 @@ pub(super) fn resumed(
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
-            return Err(RunError::Usage(message!(
-                "{val} is for text of one's own: it needs {data}"
-            )));
+            return Err(RunError::Usage(message!("{val} needs {data}")));
         }
         (_, false) => Some(options.files(&files.val, reading)?),
     };

@@ -47,9 +47,9 @@ pub struct Decided<'a> {
     pub files: &'a TextFiles,
     /// Sizes and options of the model.
     pub config: &'a Config,
-    /// How it learns.
+    /// Settings of the training.
     pub recipe: &'a Recipe,
-    /// Its attention.
+    /// Attention of the model.
     pub attention: AttentionSpec,
     /// The tokenizer's name.
     pub tokenizer: &'a str,

@@ -25,7 +25,7 @@ pub struct TokenizerOptions {
     pub vocab_size: Option<usize>,
     /// The vocabulary of a BPE, with its merges.
     pub bpe_vocab: Option<PathBuf>,
-    /// Those.
+    /// GPT-2's merges.txt.
     pub bpe_merges: Option<PathBuf>,
 }
 
@@ -150,7 +150,7 @@ impl Choice {
         Ok(choice)
     }
 
-    /// Its kind, as checkpoints name it.
+    /// The kind, as checkpoints name it.
     pub fn kind(&self) -> &'static str {
         match self {
             Choice::Byte => ByteTokenizer::NAME,

@@ -31,7 +31,7 @@ pub type Watching<'a> = dyn Fn(Learning, u64) + Sync + 'a;
 /// A tokenizer, and what there is to say about it.
 #[derive(Debug)]
 pub struct Made {
-    /// It.
+    /// The tokenizer.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// How it came to be, where that is worth saying.
     pub note: Option<Note>,

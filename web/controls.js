@@ -5,7 +5,7 @@ import { byId, fixed, percent, whole } from './shared/make.js';
 import { say } from './shared/say.js';
 import { download, make, mayReplace, more, start, stop, unsaved, watch } from './train.js';
 
-/** Speed in units of this core in Node: a step of the built-in stories in `train-gpt-mha` on two cores with AVX2, 46.5 ms, against 145 ms here on one: medians of three rounds in turn. */
+/** Speed of `train-gpt-mha` on two cores with AVX2 (46.5 ms a step of the built-in stories) relative to this core on one in Node (145 ms): medians of three alternating rounds. */
 const TIMES = 3.1;
 
 /** A failure becomes a sentence; nothing is thrown at somebody who pressed a button. */
@@ -69,7 +69,7 @@ async function press() {
   return start();
 }
 
-/** Says that the run went on while the tab was hidden. */
+/** Says that the run went on in the background. */
 function watchTab() {
   let hiddenAt = null;
   document.addEventListener('visibilitychange', () => {

@@ -12,7 +12,7 @@ const MAGIC = [0x89, 0x4c, 0x4c, 0x4d, 0x43, 0x0d, 0x0a, 0x1a];
 export const LARGEST_TEXT = 32e6;
 const LARGEST_CHECKPOINT = 512e6;
 
-/** Bytes read to tell text from binary. */
+/** Number of bytes sniffed to tell text from binary. */
 const LOOKED_AT = 65536;
 
 async function bytesOf(blob, name) {

@@ -1,7 +1,7 @@
 // The browser keeps the latest checkpoint: whoever closes the tab can go on. Where it may keep nothing, nothing else is lost.
 
 const NAME = 'train-gpt', STORE = 'runs';
-/** Runs that are kept, the latest. */
+/** Number of the latest runs that are kept. */
 const KEPT = 3;
 
 function done(request) {

@@ -5,8 +5,6 @@ import { openGpu, UNREAD } from './gpu.js';
 
 /** Trial time of each device, in ms. */
 const TRIAL_MS = 400;
-/** Largest difference of the first losses, relative to the processor's. */
-const CLOSE = 1e-3;
 /** What is run for every micro-batch, and behind the last one of a step. */
 const EACH = ['gradient', 'sum'];
 const LAST = ['norm', 'clip', 'update'];
@@ -30,7 +28,7 @@ export class Place {
     this.stale();
   }
 
-  /** The core has other weights than the GPU. */
+  /** Marks the GPU's weights as outdated. */
   stale() {
     this.has = false;
     /** Where the core's weights are, and the GPU's. */
@@ -54,7 +52,7 @@ export class Place {
     this.tell({ trying: false, ...this.found, on: this.onGpu, tried: Boolean(this.found) });
   }
 
-  /** Finds out who is faster, once for a model. `step` makes one on the processor, which counts, and says its loss; there are
+  /** Measures which device is faster, once for a model. `step` makes one on the processor, which counts, and says its loss; there are
    * `left` steps, and `goesOn` says whether anybody still waits. */
   async choose(step, at, left, goesOn) {
     if (this.wanted === 'off' || this.found) return;
@@ -70,7 +68,7 @@ export class Place {
         first ??= loss;
         took.push(performance.now() - from);
       } while (!once && took.length < left && goesOn() && took.reduce((a, b) => a + b) < TRIAL_MS);
-      const close = Math.abs(gpu.loss - first) <= CLOSE * Math.abs(first);
+      const close = Math.abs(gpu.loss - first) <= gpu.close * Math.max(Math.abs(first), gpu.small);
       this.found = { adapter: gpu.adapter, gpuMs: gpu.ms, processorMs: took.sort((a, b) => a - b)[took.length >> 1], ...(!close && { why: 'differs' }) };
     }
     this.stale(); // what it did was for the clock alone
@@ -95,7 +93,7 @@ export class Place {
         ms = (performance.now() - begun) / n;
         spent += n * ms;
       }
-      return { adapter: this.gpu.name, loss, ms };
+      return { adapter: this.gpu.name, loss, ms, close: answer.close, small: answer.small };
     } catch (error) {
       return this.without(error);
     }
@@ -137,7 +135,7 @@ export class Place {
     return { losses: Array.from(told.filter((_, i) => i % 2 === 0)), rate };
   }
 
-  /** Makes n steps behind step `at` on the GPU; null when it is gone: the run is where the core has it. */
+  /** Makes n steps after step `at` on the GPU; null when it is gone: the run is where the core has it. */
   async steps(at, n) {
     try {
       if (!this.has) this.upload(at);

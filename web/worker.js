@@ -8,14 +8,14 @@ import { UNREAD } from './gpu.js';
 import { Place } from './place.js';
 import { instantiate } from './wasm.js';
 
-/** Longest slice of training, in ms: bounds the wait of a request. */
+/** Longest training slice in ms: bounds the latency of requests. */
 const SLICE_MS = 80;
-/** Maps are read, and a sample is written, as often as this while it trains. */
+/** Time between two maps, and between two samples, during training. */
 const MAPS_MS = 1000;
 const SAMPLE_MS = 4000;
-/** Measuring may take this share of the time. */
+/** Largest share of the time for measuring. */
 const MEASURING = 0.08;
-/** Unseen tokens that are scored on the way, windows in one slice of it, and tokens that heads are judged by. */
+/** Unseen tokens scored during training, windows in one slice of that, and tokens that head roles are measured on. */
 const SCORED = 8192;
 const WINDOWS = 8;
 const JUDGED = 4096;
@@ -24,7 +24,7 @@ let core;
 let going = false;
 let pausing = [];
 let at = { step: 0, steps: 0 };
-/** What a step takes, of late. */
+/** Recent time of a step on each device, in ms. */
 const pace = { processor: 50, gpu: 50 };
 let watched = { shown: true, text: '', prompt: '', temperature: 0.7, tokens: 160, moments: [], every: 50 };
 const spent = { training: 0, measuring: 0 };
@@ -70,7 +70,7 @@ function alone(work) {
   return done;
 }
 
-/** The answer of the core, which has all weights for it. */
+/** Asks the core, once it has all weights. */
 async function asked(request, bytes) {
   await place.home();
   const answered = core.ask(request, bytes);
@@ -79,7 +79,7 @@ async function asked(request, bytes) {
 }
 const ask = (request, bytes) => alone(() => asked(request, bytes));
 
-/** As many steps as fit into a slice, but none beyond the next place to stop at. */
+/** Number of steps that fit into a slice, up to the next stop. */
 function stride(stop) {
   const fit = Math.floor(SLICE_MS / (place.onGpu ? pace.gpu : pace.processor)) || 1;
   return Math.max(1, Math.min(fit, UNREAD, stop - at.step));
@@ -102,7 +102,7 @@ function here(n) {
   return answer.losses;
 }
 
-/** Makes n steps, where they are made; their losses, none when the GPU has just gone. */
+/** Makes n steps on the chosen device; returns their losses, none when the GPU was just lost. */
 const step = n => alone(async () => {
   const { onGpu } = place, begun = performance.now();
   if (!onGpu) {
@@ -114,7 +114,7 @@ const step = n => alone(async () => {
   return done?.losses ?? [];
 });
 
-/** Finds out before the steps where they are made. */
+/** Measures which device makes the steps. */
 const choose = (stop, goesOn, losses = []) => alone(async () => {
   const one = () => {
     losses.push(...here(1));
@@ -142,7 +142,7 @@ async function attempt(work) {
   try { await work(); } catch (error) { if (!error.code) throw error; }
 }
 
-/** Once again when it is time. */
+/** Repeats work when its time has come. */
 async function now(name, ms, work) {
   if (performance.now() < due[name]) return;
   await attempt(work);
@@ -207,7 +207,7 @@ async function run() {
   pausing.splice(0).forEach(resolve => resolve());
 }
 
-/** Exactly n steps, and all their losses; on a GPU that is wanted, or has been found faster. */
+/** Makes exactly n steps and returns all losses; on a GPU that is wanted, or was measured to be faster. */
 async function steps(n) {
   await alone(() => place.home());
   const losses = [], first = at.step;

@@ -94,7 +94,7 @@ pub mod fuzzing;
 
 pub use error::{Result, RunError};
 pub use llm_run::arch::Arch;
-pub use llm_run::models::{Beyond, Heads, Models};
+pub use llm_run::models::{BASELINE, Beyond, Heads, Models};
 #[doc(hidden)]
 pub use panics::Panics;
 pub use program::{ALL_OPTIONS, Program};

@@ -53,6 +53,13 @@ pub fn listed(
 }
 
 impl Planned {
+    /// Largest difference of a step's first loss on the CPU and on a GPU, relative to the CPU's.
+    pub const CLOSE: f32 = 1e-3;
+
+    /// Smallest loss, in nats per token, that [`Planned::CLOSE`] is relative to: the loss of a model that
+    /// memorised its text is mostly rounding.
+    pub const SMALL: f32 = 0.1;
+
     /// From the list of a loss, the parameters of its model by name, the optimizer, and how many
     /// micro-batches a step has.
     ///

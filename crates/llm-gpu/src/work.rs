@@ -12,12 +12,6 @@ use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
 use llm_core::{Error, TokenDataset, message};
 
-/// The first losses of both may be so far apart, relative to the processor's ..
-const CLOSE: f32 = 1e-3;
-
-/// .. or to this, where it is less: of a model that knows its text by heart the last bits are all.
-const SMALL: f32 = 0.1;
-
 /// Measurements that are kept ready, each for one shape.
 const SHAPES: usize = 2;
 
@@ -202,7 +196,7 @@ fn first_non_finite(all: &[(String, Vec<f32>)]) -> NonFinite {
 
 /// Whether a device computes what the processor does. Weights that give no number give none there.
 fn compare([processor, gpu]: [f32; 2]) -> Result<()> {
-    let close = (gpu - processor).abs() <= CLOSE * processor.abs().max(SMALL);
+    let close = (gpu - processor).abs() <= Planned::CLOSE * processor.abs().max(Planned::SMALL);
     let neither = !gpu.is_finite() && !processor.is_finite();
     if close || neither { Ok(()) } else { Err(GpuError::Differs { gpu, processor }) }
 }

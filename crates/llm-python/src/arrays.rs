@@ -25,7 +25,7 @@ pub fn whole<T: TryFrom<i128>>(value: &Bound<'_, PyAny>) -> PyResult<T> {
     T::try_from(number).map_err(|_| outside())
 }
 
-/// The same, or `None`.
+/// [`whole`], or `None`.
 ///
 /// # Errors
 /// As [`whole`].
@@ -60,14 +60,14 @@ pub fn copy<'py>(
 }
 
 /// Whole numbers of any integer type, whatever the array's strides, and their shape; `wanted` is what
-/// errors say that is needed.
+/// errors say that was expected.
 ///
 /// # Errors
 /// `TypeError` for anything else.
 pub fn whole_numbers(data: &Bound<'_, PyAny>, wanted: &str) -> PyResult<(Vec<i64>, Vec<usize>)> {
     let needed = || {
         let kind = data.get_type().name().map_or_else(|_| "that".into(), |name| name.to_string());
-        PyTypeError::new_err(format!("{wanted} is needed, not {kind}"))
+        PyTypeError::new_err(format!("expected {wanted}, not {kind}"))
     };
     let found = as_array(data).map_err(|_| needed())?;
     let kind: String = found.getattr("dtype")?.getattr("kind")?.extract()?;
@@ -92,7 +92,7 @@ pub fn whole_numbers(data: &Bound<'_, PyAny>, wanted: &str) -> PyResult<(Vec<i64
 /// `TypeError` for what are no numbers.
 pub fn floats(data: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<f32>, Vec<usize>)> {
     let needed = |why: &dyn std::fmt::Display| {
-        PyTypeError::new_err(format!("{name}: an array of numbers is needed ({why})"))
+        PyTypeError::new_err(format!("{name}: expected an array of numbers ({why})"))
     };
     let found = as_array(data).map_err(|e| needed(e.value(data.py())))?;
     let dtype = found.getattr("dtype")?;
@@ -110,7 +110,7 @@ fn as_array<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     data.py().import("numpy")?.call_method1("asarray", (data,))
 }
 
-/// The same array of this type, its numbers one after the other; a copy only where it has to be one.
+/// The array in this type, contiguous; a copy only where it has to be one.
 fn in_rows<'py>(array: &Bound<'py, PyAny>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
     let options = PyDict::new(array.py());
     options.set_item("dtype", kind)?;

@@ -34,11 +34,11 @@ impl Trainer {
             return Err(PyValueError::new_err("max_new_tokens 0: an answer needs a token"));
         }
         self.worker.work(py, move |inner, stop| {
-            let model = &inner.run.model;
-            let seed = seed.unwrap_or(inner.run.recipe.seed);
+            let model = &inner.plan.trainer.model;
+            let seed = seed.unwrap_or(inner.plan.trainer.recipe.seed);
             let sampling = Sampling { temperature, top_k, top_p, seed, ..Sampling::default() };
             memory::require(model.inference_memory(1, model.config().seq_len))?;
-            let tokenizer = inner.tokenizer.clone();
+            let tokenizer = inner.plan.tokenizer.clone();
             let mut talk = Talk::new(model, tokenizer, system.as_deref(), sampling, None)?;
             talk.remember(asked.before);
             let answer = talk.ask(&asked.question, max_new_tokens, |_| !stop.is_set())?;

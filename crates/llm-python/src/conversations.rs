@@ -5,7 +5,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-/// Who asks; the last of a conversation that is to be answered.
+/// The role that asks; the last of a conversation that is to be answered.
 const USER: &str = "user";
 
 /// What is asked: what was said before, and the question.
@@ -62,7 +62,7 @@ pub fn lines_of(data: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         };
         let line = json.call_method1("dumps", (of,)).map_err(|why| {
             let why = why.value(py).to_string();
-            PyTypeError::new_err(format!("conversations: what JSON can hold is needed ({why})"))
+            PyTypeError::new_err(format!("conversations: expected what JSON can hold ({why})"))
         })?;
         lines.extend(line.extract::<String>()?.into_bytes());
         lines.push(b'\n');
@@ -88,7 +88,7 @@ pub fn asked(messages: &Bound<'_, PyAny>) -> PyResult<Asked> {
     }
     let needed = || {
         PyTypeError::new_err(
-            "messages: needed is a question, or a list of {'role': .., 'content': ..}",
+            "messages: expected a question, or a list of {'role': .., 'content': ..}",
         )
     };
     let messages = messages.cast::<PyList>().map_err(|_| needed())?;

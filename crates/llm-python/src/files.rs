@@ -35,9 +35,9 @@ impl Trainer {
     #[pyo3(signature = (path, *, optimizer=true))]
     fn save(&self, py: Python<'_>, path: PathBuf, optimizer: bool) -> PyResult<()> {
         self.worker.work(py, move |inner, _| {
-            check_usable((&inner.run).into())?;
-            let tokenizer = TokenizerSpec::of(&*inner.tokenizer);
-            Ok(checkpoint::save(&path, &inner.run, &tokenizer, optimizer)?)
+            check_usable((&inner.plan.trainer).into())?;
+            let tokenizer = TokenizerSpec::of(&*inner.plan.tokenizer);
+            Ok(checkpoint::save(&path, &inner.plan.trainer, &tokenizer, optimizer)?)
         })
     }
 
@@ -63,8 +63,11 @@ impl Trainer {
             allow_data_change: allow_data_change.then_some(true),
             ..Options::default()
         };
-        data.map(given).transpose()?.into_iter().for_each(|data| data.learnt(&mut options));
-        val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
+        data.map(given)
+            .transpose()?
+            .into_iter()
+            .for_each(|data| data.as_training_data(&mut options));
+        val.map(given).transpose()?.into_iter().for_each(|val| val.as_validation(&mut options));
         let changes = data.is_some() || val.is_some() || !options.given.is_empty();
         let (loaded, path) = apart(py, n, move || {
             let path = to_load(&path)?;
@@ -74,7 +77,7 @@ impl Trainer {
             return Trainer::loaded(loaded, &path, Some(n));
         }
         let inner = apart(py, n, move || went_on(&options, loaded, &path))?;
-        warn(py, &inner.notes)?;
+        warn(py, &inner.plan.notes)?;
         Trainer::of(inner, Some(n))
     }
 
@@ -89,19 +92,19 @@ impl Trainer {
     ) -> PyResult<()> {
         let mut options =
             Options { allow_data_change: allow_data_change.then_some(true), ..Options::default() };
-        given(data)?.learnt(&mut options);
-        val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
+        given(data)?.as_training_data(&mut options);
+        val.map(given).transpose()?.into_iter().for_each(|val| val.as_validation(&mut options));
         let notes = self.worker.work(py, move |inner, _| {
-            let (run, tokenizer) = (inner.run.clone(), inner.tokenizer.clone());
+            let (run, tokenizer) = (inner.plan.trainer.clone(), inner.plan.tokenizer.clone());
             let path = inner.origin.clone().unwrap_or_else(|| "the trainer".into());
             let loaded = Loaded { run, tokenizer, has_optimizer: true };
             let new = went_on(&options, loaded, &path)?;
-            if new.data.is_none() {
+            if new.plan.data.is_none() {
                 return Err(RunError::Internal(llm_core::message!("data that were not read")));
             }
-            (inner.run, inner.data) = (new.run, new.data);
-            inner.notes.extend(new.notes.clone());
-            Ok(new.notes)
+            (inner.plan.trainer, inner.plan.data) = (new.plan.trainer, new.plan.data);
+            inner.plan.notes.extend(new.plan.notes.clone());
+            Ok(new.plan.notes)
         })?;
         warn(py, &notes)
     }

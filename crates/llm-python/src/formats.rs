@@ -69,7 +69,7 @@ fn from_elsewhere(
 ) -> PyResult<Trainer> {
     let n = number_of_threads(threads)?;
     let mut options = Options { given: keywords::given(settings, of)?, ..Options::default() };
-    data.map(given).transpose()?.into_iter().for_each(|data| data.learnt(&mut options));
+    data.map(given).transpose()?.into_iter().for_each(|data| data.as_training_data(&mut options));
     let (loaded, mut notes, path) = apart(py, n, move || {
         let (loaded, notes) = imported(&path, import)?;
         Ok((loaded, notes, path))
@@ -77,15 +77,15 @@ fn from_elsewhere(
     if data.is_none() && options.given.is_empty() {
         let made = Trainer::loaded(loaded, &path, Some(n))?;
         made.worker.now(py, |inner| {
-            inner.notes = notes;
+            inner.plan.notes = notes;
             Ok(())
         })?;
         return Ok(made);
     }
     let mut inner = apart(py, n, move || went_on(&options, loaded, &path))?;
-    warn(py, &inner.notes)?;
-    notes.append(&mut inner.notes);
-    inner.notes = notes;
+    warn(py, &inner.plan.notes)?;
+    notes.append(&mut inner.plan.notes);
+    inner.plan.notes = notes;
     Trainer::of(inner, Some(n))
 }
 
@@ -126,10 +126,10 @@ impl Trainer {
     /// output head has no place there: make the trainer with `arch="gpt2"` or `head_bias=False`.
     fn to_hf(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         self.worker.work(py, move |inner, _| {
-            let model = &inner.run.model;
+            let model = &inner.plan.trainer.model;
             hugging_face::check_model(model).map_err(|e| not_written(e, model, &folder))?;
             hugging_face::prepare_folder(&folder)?;
-            let written = hugging_face::export(&folder, model, &*inner.tokenizer);
+            let written = hugging_face::export(&folder, model, &*inner.plan.tokenizer);
             written.map_err(|e| of_format(e, &folder))
         })
     }
@@ -146,11 +146,11 @@ impl Trainer {
         };
         let stored = named("stored", Some(stored), &all, name)?.unwrap_or_default();
         self.worker.work(py, move |inner, _| {
-            let model = &inner.run.model;
+            let model = &inner.plan.trainer.model;
             let refused = |e| not_written(e, model, &path);
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
-            gguf::export(&path, model, &*inner.tokenizer, stored, &name).map_err(refused)?;
-            gguf::write_modelfile(&path, model, &*inner.tokenizer)?;
+            gguf::export(&path, model, &*inner.plan.tokenizer, stored, &name).map_err(refused)?;
+            gguf::write_modelfile(&path, model, &*inner.plan.tokenizer)?;
             Ok(())
         })
     }

@@ -19,7 +19,7 @@ const DATA: &str = "a text, bytes, a path, paths, conversations or a row of toke
 const READ: &str = "a text, bytes or an array of token numbers";
 /// What a text in memory is called.
 const NAME: &str = "data";
-/// The same of a text to judge by.
+/// Name of a validation text in memory.
 const VAL_NAME: &str = "val";
 /// Longer texts are no names of files.
 const LONGEST_NAME: usize = 200;
@@ -43,8 +43,8 @@ pub enum Given {
 }
 
 impl Given {
-    /// As what a run is asked to learn from.
-    pub fn learnt(self, options: &mut Options) {
+    /// Puts this into the options as training data.
+    pub fn as_training_data(self, options: &mut Options) {
         match self {
             Given::Numbers(_) => options.data_as = Some(DataForm::U16),
             Given::Chats(_) => options.data_as = Some(DataForm::Chats),
@@ -53,8 +53,8 @@ impl Given {
         options.data = self.held(NAME, options);
     }
 
-    /// As what a run is judged by.
-    pub fn judged_by(self, options: &mut Options) {
+    /// Puts this into the options as validation data.
+    pub fn as_validation(self, options: &mut Options) {
         options.val = self.held(VAL_NAME, options);
     }
 
@@ -104,7 +104,7 @@ pub fn given(data: &Bound<'_, PyAny>) -> PyResult<Given> {
     let (numbers, shape) = whole_numbers(data, DATA)?;
     if shape.len() != 1 {
         let shape = shape.len();
-        let why = format!("a row of token numbers is needed, not an array of {shape} axes");
+        let why = format!("expected a row of token numbers, not an array of {shape} axes");
         return Err(PyValueError::new_err(why));
     }
     let mut bytes = Vec::with_capacity(2 * numbers.len());
@@ -165,7 +165,7 @@ pub fn read(data: &Bound<'_, PyAny>) -> PyResult<Read> {
     read_by(data, as_tokens)
 }
 
-/// The same of targets: where one is -1, or -100 as PyTorch has it, nothing is to be learned.
+/// [`read`] of targets: where one is -1, or -100 as PyTorch has it, nothing is to be learned.
 ///
 /// # Errors
 /// As [`given`].
@@ -187,7 +187,7 @@ fn read_by(
     let (numbers, shape) = whole_numbers(data, READ)?;
     if !(1..=2).contains(&shape.len()) {
         return Err(PyValueError::new_err(format!(
-            "tokens of shape [T] or [B, T] are needed, not an array of {} axes",
+            "expected tokens of shape [T] or [B, T], not an array of {} axes",
             shape.len()
         )));
     }
@@ -221,19 +221,21 @@ impl Read {
             Read::Tokens(tokens, shape) => (tokens, shape),
         };
         if tokens.is_empty() {
-            return Err(RunError::Data(message!("there is nothing to read; one token is needed")));
+            return Err(RunError::Data(message!(
+                "there is nothing to read; expected a token or more"
+            )));
         }
         Ok((tokens, shape))
     }
 
-    /// The same of one text, `[T]` or `[1, T]`.
+    /// [`Read::tokens`] of one text, `[T]` or `[1, T]`.
     ///
     /// # Errors
     /// As [`Read::tokens`]; [`RunError::Data`] for several rows.
     pub fn row(self, tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>, RunError> {
         match self.tokens(tokenizer)? {
             (_, shape) if shape.len() == 2 && shape[0] > 1 => Err(RunError::Data(message!(
-                "tokens of one text are needed, [T] or [1, T], not {} rows",
+                "expected tokens of one text, [T] or [1, T], not {} rows",
                 shape[0]
             ))),
             (tokens, _) => Ok(tokens),

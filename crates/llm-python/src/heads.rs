@@ -31,7 +31,9 @@ impl Trainer {
         let report = self.worker.work(py, move |inner, stop| {
             let val = judged_on(inner, data)?;
             let pieces = val.pieces(tokens, LONGEST);
-            measure_heads(&inner.run.model, &*inner.tokenizer, pieces, || stop.is_set())
+            measure_heads(&inner.plan.trainer.model, &*inner.plan.tokenizer, pieces, || {
+                stop.is_set()
+            })
         })?;
         let named = |columns: &[(Column, f64)]| -> PyResult<Bound<'py, PyDict>> {
             let all = PyDict::new(py);
@@ -66,8 +68,8 @@ impl Trainer {
         let data = data.map(given).transpose()?;
         let report = self.worker.work(py, move |inner, stop| {
             let val = judged_on(inner, data)?;
-            let (model, models) = (&inner.run.model, inner.models);
-            let batch = inner.run.recipe.batch_size;
+            let (model, models) = (&inner.plan.trainer.model, inner.models);
+            let batch = inner.plan.trainer.recipe.batch_size;
             let score = |model: &TinyGPT| -> Result<Score, RunError> {
                 let report = val.score(model, batch, tokens, |_| stop.is_set())?;
                 match stop.is_set() {
@@ -92,7 +94,7 @@ impl Trainer {
     /// A copy with these heads, pairs (layer, head), switched off.
     fn without_heads(&self, py: Python<'_>, heads: Vec<(i64, i64)>) -> PyResult<Trainer> {
         let inner = self.worker.work(py, move |inner, _| {
-            let model = &inner.run.model;
+            let model = &inner.plan.trainer.model;
             let (layers, n_heads) = (model.config().n_layers, model.attention().spec().n_heads);
             let mut mask = head_mask(model);
             for (layer, head) in heads {
@@ -109,8 +111,8 @@ impl Trainer {
                 mask[at * n_heads + of] = false;
             }
             let model = with_head_mask(model, &mask, &inner.models.from_spec)?;
-            let mut copy = inner.clone();
-            copy.run.model = model;
+            let mut copy = inner.copied();
+            copy.plan.trainer.model = model;
             Ok(copy)
         })?;
         Trainer::of(inner, Some(self.worker.threads))

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 /// Keyword arguments that are no settings of the library.
-pub const OTHERS: [&str; 11] = [
+pub const OTHERS: [&str; 17] = [
     "attention",
     "arch",
     "preset",
@@ -21,6 +21,12 @@ pub const OTHERS: [&str; 11] = [
     "val",
     "data_as",
     "end_of_text",
+    "out",
+    "device",
+    "eval_every",
+    "save_every",
+    "patience",
+    "skip_spikes",
     "threads",
     "allow_data_change",
 ];
@@ -99,8 +105,10 @@ fn unknown(name: &str, of: &str) -> String {
     if OTHERS.contains(&name) {
         return format!("{of}() does not take '{name}'");
     }
-    if ["device", "device_map", "map_location", "dtype", "torch_dtype"].contains(&name) {
-        return format!("{of}() does not take '{name}': it computes on the CPU, in float32");
+    if ["device_map", "map_location", "dtype", "torch_dtype"].contains(&name) {
+        return format!(
+            "{of}() does not take '{name}': Trainer() takes device; numbers are float32"
+        );
     }
     let elsewhere = ELSEWHERE.iter().find(|(_, names)| names.contains(&name));
     let names = all_settings().map(keyword).chain(OTHERS);

@@ -12,7 +12,7 @@ use pyo3::types::PyDict;
 
 #[pymethods]
 impl Trainer {
-    /// Who looks at whom while the model reads a text (or tokens `[T]`): the tokens' texts, and an array
+    /// The attention weights of the model on a text (or tokens `[T]`): the tokens' texts, and an array
     /// `[L, H, T, T]` whose rows are queries and add up to 1.
     fn attention<'py>(
         &self,
@@ -21,10 +21,10 @@ impl Trainer {
     ) -> PyResult<(Vec<String>, Bound<'py, PyArrayDyn<f32>>)> {
         let data = read(data)?;
         let (pieces, shape, numbers) = self.worker.work(py, move |inner, _| {
-            let tokens = data.row(&*inner.tokenizer)?;
-            let maps = attention_maps(&inner.run.model, &tokens, tokens.len())?;
+            let tokens = data.row(&*inner.plan.tokenizer)?;
+            let maps = attention_maps(&inner.plan.trainer.model, &tokens, tokens.len())?;
             let pieces: Vec<_> =
-                tokens.iter().map(|&token| piece(&*inner.tokenizer, token)).collect();
+                tokens.iter().map(|&token| piece(&*inner.plan.tokenizer, token)).collect();
             let heads = maps.layers.first().map_or(0, Vec::len);
             let shape = [maps.layers.len(), heads, tokens.len(), tokens.len()];
             let numbers: Vec<f32> = maps.layers.into_iter().flatten().flatten().flatten().collect();
@@ -48,8 +48,8 @@ impl Trainer {
     ) -> PyResult<(Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyDict>)> {
         let data = read(data)?;
         let found = self.worker.work(py, move |inner, _| {
-            let tokens = data.row(&*inner.tokenizer)?;
-            Ok(inside(&inner.run.model, &tokens)?)
+            let tokens = data.row(&*inner.plan.tokenizer)?;
+            Ok(inside(&inner.plan.trainer.model, &tokens)?)
         })?;
         let cache = PyDict::new(py);
         for (i, block) in found.blocks.into_iter().enumerate() {

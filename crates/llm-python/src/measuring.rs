@@ -1,4 +1,4 @@
-//! Its loss on unseen text, and the gradients of a batch.
+//! The loss on unseen text, and the gradients of a batch.
 
 use crate::arrays::{array, copy, maybe_whole};
 use crate::given::{Given, Read, given, read, read_targets};
@@ -19,13 +19,13 @@ use pyo3::types::PyDict;
 /// What reading or cutting it refuses.
 pub fn judged_on(inner: &mut Inner, data: Option<Given>) -> Result<Validation> {
     let Some(data) = data else { return Ok(inner.unseen()?.clone()) };
-    let recipe = &inner.run.recipe;
+    let recipe = &inner.plan.trainer.recipe;
     let mut options = Options::default();
-    data.learnt(&mut options);
-    let reading = Reading::for_model(&*inner.tokenizer, &recipe.data, options.data_as);
+    data.as_training_data(&mut options);
+    let reading = Reading::for_model(&*inner.plan.tokenizer, &recipe.data, options.data_as);
     let input = options.files(&options.data, reading)?;
-    let cut = Cut { seq_len: inner.run.model.config().seq_len, loss_on: recipe.loss_on };
-    Data::whole(input, cut, &inner.tokenizer)
+    let cut = Cut { seq_len: inner.plan.trainer.model.config().seq_len, loss_on: recipe.loss_on };
+    Data::whole(input, cut, &inner.plan.tokenizer)
 }
 
 /// Token numbers `[B, T]`.
@@ -33,7 +33,7 @@ type Tokens<'py> = Bound<'py, PyArrayDyn<i64>>;
 
 #[pymethods]
 impl Trainer {
-    /// How well the model predicts text that it has not learnt: its own unseen part, or `data`, all of
+    /// How well the model predicts text that it has not learned: its own unseen part, or `data`, all of
     /// it or about `tokens` tokens in evenly spaced windows, one at least.
     ///
     /// Returns a dict of `loss` (nats per token), `perplexity`, `accuracy` (of the first choice),
@@ -49,7 +49,7 @@ impl Trainer {
         let data = data.map(given).transpose()?;
         let report = self.worker.work(py, move |inner, stop| {
             let val = judged_on(inner, data)?;
-            let (model, batch) = (&inner.run.model, inner.run.recipe.batch_size);
+            let (model, batch) = (&inner.plan.trainer.model, inner.plan.trainer.recipe.batch_size);
             val.score(model, batch, tokens.unwrap_or(usize::MAX), |_| stop.is_set())
         })?;
         described(py, &report)
@@ -70,7 +70,7 @@ impl Trainer {
         let (inputs, targets) = (read(inputs)?, targets.map(read_targets).transpose()?);
         let (loss, found) = self.worker.work(py, move |inner, _| {
             let batch = batch(inner, inputs, targets)?;
-            let model = &inner.run.model;
+            let model = &inner.plan.trainer.model;
             let loss = model.loss(&batch, Mode::Evaluation)?;
             let value = loss.item();
             let gradients = loss.backward()?;
@@ -98,8 +98,8 @@ impl Trainer {
     ) -> PyResult<(Tokens<'py>, Tokens<'py>)> {
         let batch = self.worker.work(py, move |inner, _| {
             let data = inner.data()?.train.clone();
-            let recipe = &inner.run.recipe;
-            let step = step.unwrap_or(inner.run.step);
+            let recipe = &inner.plan.trainer.recipe;
+            let step = step.unwrap_or(inner.plan.trainer.step);
             Ok(recipe.batch(&data, step, 0)?)
         })?;
         let of = |tokens: &[TokenId]| {
@@ -120,9 +120,9 @@ impl Trainer {
     ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
         let data = read(data)?;
         let (shape, logits) = self.worker.work(py, move |inner, _| {
-            let (tokens, mut shape) = data.tokens(&*inner.tokenizer)?;
+            let (tokens, mut shape) = data.tokens(&*inner.plan.tokenizer)?;
             let [b, t] = rows(&shape);
-            let model = &inner.run.model;
+            let model = &inner.plan.trainer.model;
             llm_core::base::memory::require(model.inference_memory(b, t))?;
             let logits = llm_core::no_grad(|| model.logits(&tokens, [b, t]))?;
             shape.push(model.config().vocab_size);
@@ -161,13 +161,13 @@ fn rows(shape: &[usize]) -> [usize; 2] {
 }
 
 fn batch(inner: &Inner, inputs: Read, targets: Option<Read>) -> Result<Batch> {
-    let tokenizer = &*inner.tokenizer;
+    let tokenizer = &*inner.plan.tokenizer;
     let (tokens, shape) = inputs.tokens(tokenizer)?;
     let [b, t] = rows(&shape);
     let Some(targets) = targets else {
         if t < 2 {
             return Err(RunError::Data(message!(
-                "two tokens in a row are needed, an input and its target"
+                "expected two tokens or more in a row, an input and its target"
             )));
         }
         let part = |from: usize| -> Vec<TokenId> {

@@ -2,10 +2,9 @@
 
 use crate::words::keyword;
 use llm_core::model::SingleHead;
-use llm_core::optim::OPTIMIZERS;
 use llm_core::{Attention, AttentionSpec, Error};
 use llm_run::arch::Arch;
-use llm_run::models::{Heads, Models};
+use llm_run::models::{BASELINE, Heads, Models};
 use llm_run::settings::{ALL_OPTIONS, Given, settings_of};
 use llm_variant_mha::{MultiHead, one_or_several};
 use llm_variant_modern::Modern;
@@ -16,11 +15,8 @@ pub static PLAIN: Models = Models {
     name: "traingpt",
     heads: Heads::Many { default: 4 },
     attention: MultiHead::NAME,
-    options: &[],
-    for_text: Arch::Baseline,
-    beyond: None,
     from_spec,
-    optimizers: OPTIMIZERS,
+    ..BASELINE
 };
 
 /// What today's models have; it opens every other model as well.
@@ -55,7 +51,7 @@ pub fn of_new(
             Err(format!("{more}: {name} attention does not have it; leave attention out"))
         }
         (Some(other), _) => Err(format!(
-            "attention '{other}': there are '{}', '{}' and '{}'",
+            "attention '{other}': valid values: '{}', '{}' and '{}'",
             SingleHead::NAME,
             MultiHead::NAME,
             Modern::NAME

@@ -1,42 +1,63 @@
 //! What a trainer is between two calls, and who may touch it.
 
+use crate::models::MODERN;
 use llm_core::message;
 use llm_core::recipe::DataSource;
-use llm_core::tokenizer::Tokenizer;
-use llm_core::train::{StepReport, Trainer as Run};
+use llm_core::train::StepReport;
 use llm_run::data::{Data, Validation};
+use llm_run::device::Device;
 use llm_run::models::Models;
-use llm_run::note::Note;
-use llm_run::plan::{Plan, own_data};
+use llm_run::options::{Habits, Options};
+use llm_run::plan::{Plan, own_data, with_habits};
 use llm_run::{Result, RunError};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A run, its text, and what it did here.
+/// A run, its text, and what was done here.
 #[derive(Clone, Debug)]
 pub struct Inner {
-    /// Weights, optimizer, settings, step.
-    pub run: Run,
-    /// What its tokens mean.
-    pub tokenizer: Arc<dyn Tokenizer>,
-    /// What it learns from, once that was needed.
-    pub data: Option<Data>,
-    /// The file that it was loaded from: the text that its folder remembers is read when it is needed.
+    /// The run: weights, optimizer, settings, step; its data, once they are needed; its notes.
+    pub plan: Plan,
+    /// The file that was loaded: the text that its folder remembers is read when it is needed.
     pub origin: Option<PathBuf>,
-    /// What may become of it.
+    /// The models that this run may become.
     pub models: &'static Models,
-    /// The steps that were done here.
+    /// Reports of the steps that were done here.
     pub history: Vec<StepReport>,
-    /// What there was to say about it.
-    pub notes: Vec<Note>,
+    /// Steps with the validation losses measured on the way and at the end, in nats per token.
+    pub measured: Vec<(u64, f64)>,
+    /// How the run is kept, measured and computed, where it is trained as the programs do it.
+    pub options: Option<Options>,
 }
 
 impl Inner {
     /// A run that may begin.
     pub fn of(plan: Plan, models: &'static Models) -> Inner {
-        let Plan { trainer: run, tokenizer, data, notes, .. } = plan;
-        Inner { run, tokenizer, data, origin: None, models, history: Vec::new(), notes }
+        let (history, measured) = (Vec::new(), Vec::new());
+        Inner { plan, origin: None, models, history, measured, options: None }
+    }
+
+    /// What is asked for: a new run, or one that goes on in its folder.
+    ///
+    /// # Errors
+    /// As [`Plan::new`] and [`Plan::check_target`].
+    pub fn new(options: Options, models: &'static Models) -> Result<Inner> {
+        let models = if options.load.is_some() { &MODERN } else { models };
+        let options = with_habits(&options);
+        let plan = Plan::new(models, &options, &|_, _| ())?;
+        plan.check_target(&options)?;
+        let Habits { eval_every, patience, skip_spikes, .. } = options.habits;
+        let watched = eval_every.is_some() || patience.is_some() || skip_spikes.is_some();
+        let is_driven = options.out.is_some() || options.device != Device::Cpu || watched;
+        let (origin, options) = (plan.loaded.clone(), is_driven.then_some(options));
+        Ok(Inner { origin, options, ..Inner::of(plan, models) })
+    }
+
+    /// A copy, which no folder keeps.
+    pub fn copied(&self) -> Inner {
+        let alone = |options: Options| Options { out: None, no_save: Some(true), ..options };
+        Inner { options: self.options.clone().map(alone), ..self.clone() }
     }
 
     /// What it learns from.
@@ -44,13 +65,14 @@ impl Inner {
     /// # Errors
     /// [`RunError::Data`] where that is not at hand, with what to do; what reading it says.
     pub fn data(&mut self) -> Result<&Data> {
-        if self.data.is_none() {
+        if self.plan.data.is_none() {
             let path = self.origin.clone().unwrap_or_else(|| "the trainer".into());
-            let imported = self.run.recipe.data == DataSource::NONE;
-            let read = own_data(&path, &self.run.recipe, &self.tokenizer);
-            self.data = Some(read.map_err(|e| without(e, imported))?);
+            let recipe = &self.plan.trainer.recipe;
+            let imported = recipe.data == DataSource::NONE;
+            let read = own_data(&path, recipe, &self.plan.tokenizer);
+            self.plan.data = Some(read.map_err(|e| without(e, imported))?);
         }
-        self.data.as_ref().ok_or_else(|| RunError::Internal(message!("no data")))
+        self.plan.data.as_ref().ok_or_else(|| RunError::Internal(message!("no data")))
     }
 
     /// The text that it does not learn.
@@ -100,7 +122,7 @@ pub struct Shared {
 /// Whether a claim can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is the caller's, with this number.
+    /// The claim is the caller's, with this number.
     Mine(u64),
     /// Another call is at work.
     Busy,
@@ -112,7 +134,7 @@ pub enum Claim {
 
 impl Shared {
     pub fn new(inner: Inner) -> Arc<Shared> {
-        let step = inner.run.step.into();
+        let step = inner.plan.trainer.step.into();
         let (claim, process) = (FREE.into(), std::process::id().into());
         Arc::new(Shared { inner: Mutex::new(inner), claim, process, stopped: 0.into(), step })
     }
@@ -160,7 +182,7 @@ impl Shared {
         // Every change is whole before the next can fail: what a panic leaves behind is a run.
         let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let done = f(&mut inner);
-        self.step.store(inner.run.step, Ordering::Release);
+        self.step.store(inner.plan.trainer.step, Ordering::Release);
         done
     }
 

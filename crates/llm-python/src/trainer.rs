@@ -17,8 +17,8 @@ use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
 use llm_run::log::Curves;
 use llm_run::note::Note;
-use llm_run::options::Options;
-use llm_run::plan::{Loaded, Plan, opened};
+use llm_run::options::{Habits, Options};
+use llm_run::plan::{Loaded, opened};
 use llm_run::tokenizers::{TokenizerKind, TokenizerOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -34,7 +34,14 @@ pub const PICKLED: &str = "the pickled trainer";
 /// conversations (`[{"messages": [..]}, ..]`), or a row of token numbers (any integer array, below 65536);
 /// nothing: the built-in stories. The last tenth is kept unseen (`val_frac`), or `val` is. `heads`: 4 by default. `tokenizer`: `byte`, `char`, `bpe` (of
 /// `vocab_size` tokens), or the path of a tokenizer.json. Every other keyword argument is a setting:
-/// `traingpt.settings_help()`. Equal arguments give equal bits, with any number of threads, and those of
+/// `traingpt.settings_help()`.
+///
+/// `out`: a folder in which the run is kept as the programs keep it, with its log, its best state and a page; where a
+/// run lies there already, it goes on. `device`: `cpu`, `gpu` or `gpu:NAME`. `eval_every`, `save_every`: steps between
+/// two measurements, two saves. `patience`: measurements without a better loss after which training stops.
+/// `skip_spikes`: standard deviations by which an update that is left out stands out.
+///
+/// Equal arguments give equal bits, with any number of threads, and those of
 /// the programs `train-gpt-mha` and, where something modern is asked for, `train-gpt-modern`.
 #[pyclass(frozen, weakref, module = "traingpt")]
 #[derive(Debug)]
@@ -49,17 +56,8 @@ impl Trainer {
 
     /// One that was read from a checkpoint; its text is read when it is needed.
     pub fn loaded(loaded: Loaded, origin: &Path, threads: Option<usize>) -> PyResult<Trainer> {
-        let Loaded { run, tokenizer, .. } = loaded;
-        let inner = Inner {
-            run,
-            tokenizer,
-            data: None,
-            origin: Some(origin.into()),
-            models: &models::MODERN,
-            history: Vec::new(),
-            notes: Vec::new(),
-        };
-        Trainer::of(inner, threads)
+        let inner = Inner::of(loaded.into(), &models::MODERN);
+        Trainer::of(Inner { origin: Some(origin.into()), ..inner }, threads)
     }
 }
 
@@ -94,7 +92,7 @@ pub fn named<T: Copy>(
     let found = all.iter().copied().find(|one| name_of(*one) == name);
     found.map(Some).ok_or_else(|| {
         let names: Vec<String> = all.iter().map(|one| format!("'{}'", name_of(*one))).collect();
-        PyValueError::new_err(format!("{option} '{name}': there are {}", names.join(", ")))
+        PyValueError::new_err(format!("{option} '{name}': valid values: {}", names.join(", ")))
     })
 }
 
@@ -103,19 +101,10 @@ pub fn named<T: Copy>(
 /// # Errors
 /// The warning, where warnings are errors.
 pub fn warn(py: Python<'_>, notes: &[Note]) -> PyResult<()> {
-    for note in notes {
-        if let Note::NoCourse
-        | Note::LongWarmup { .. }
-        | Note::ShortCourse { .. }
-        | Note::RateTakenDown { .. }
-        | Note::RateWithoutEffect { .. }
-        | Note::NoOptimizerState { .. }
-        | Note::NewCourse { .. } = note
-        {
-            warn_of(py, said(&in_words(note)))?;
-        }
-    }
-    Ok(())
+    notes
+        .iter()
+        .filter(|note| note.is_warning())
+        .try_for_each(|note| warn_of(py, said(&in_words(note))))
 }
 
 /// Warns, from the line that called.
@@ -130,7 +119,7 @@ pub fn warn_of(py: Python<'_>, text: String) -> PyResult<()> {
 #[pymethods]
 impl Trainer {
     #[new]
-    #[pyo3(signature = (data=None, *, attention=None, arch=None, tokenizer=None, vocab_size=None, val=None, epochs=None, preset=None, data_as=None, end_of_text=None, threads=None, **settings))]
+    #[pyo3(signature = (data=None, *, attention=None, arch=None, tokenizer=None, vocab_size=None, val=None, epochs=None, preset=None, data_as=None, end_of_text=None, out=None, device=None, eval_every=None, save_every=None, patience=None, skip_spikes=None, threads=None, **settings))]
     fn new(
         py: Python<'_>,
         data: Option<&Bound<'_, PyAny>>,
@@ -143,6 +132,12 @@ impl Trainer {
         preset: Option<&str>,
         data_as: Option<&str>,
         end_of_text: Option<&str>,
+        out: Option<PathBuf>,
+        device: Option<&str>,
+        #[pyo3(from_py_with = maybe_whole)] eval_every: Option<u64>,
+        #[pyo3(from_py_with = maybe_whole)] save_every: Option<u64>,
+        #[pyo3(from_py_with = maybe_whole)] patience: Option<u64>,
+        skip_spikes: Option<f32>,
         #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
@@ -151,7 +146,17 @@ impl Trainer {
         if epochs.is_some() && given_settings.contains_key("steps") {
             return Err(PyValueError::new_err("steps or epochs: both say how long; leave one out"));
         }
+        if out.is_none() && save_every.is_some() {
+            return Err(PyValueError::new_err("save_every: it needs out, a folder to save in"));
+        }
+        let habits = Habits { eval_every, save_every, patience, skip_spikes, ..Habits::default() };
+        let no_save = out.is_none().then_some(true);
+        let kept = out.as_deref().map_or_else(Options::default, Options::in_folder);
+        let device = device.unwrap_or("cpu").parse().map_err(PyValueError::new_err)?;
         let mut options = Options {
+            device,
+            habits,
+            no_save,
             given: given_settings,
             arch: named("arch", arch, &Arch::ALL, Arch::name)?,
             preset: named("preset", preset, &[Preset::Original], Preset::name)?,
@@ -163,20 +168,20 @@ impl Trainer {
                 vocab_size,
                 ..TokenizerOptions::default()
             },
-            ..Options::default()
+            ..kept
         };
-        data.map(given).transpose()?.into_iter().for_each(|data| data.learnt(&mut options));
-        val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
+        data.map(given)
+            .transpose()?
+            .into_iter()
+            .for_each(|data| data.as_training_data(&mut options));
+        val.map(given).transpose()?.into_iter().for_each(|val| val.as_validation(&mut options));
         let models = models::of_new(attention, options.arch, &options.given);
         let models = models.map_err(PyValueError::new_err)?;
         if attention == Some("single-head") {
             options.given.entry("heads").or_insert(Value::Whole(1));
         }
-        let inner = apart(py, n, move || {
-            let plan = Plan::new(models, &options, &|_, _| ())?;
-            Ok(Inner::of(plan, models))
-        })?;
-        warn(py, &inner.notes)?;
+        let inner = apart(py, n, move || Inner::new(options, models))?;
+        warn(py, &inner.plan.notes)?;
         Trainer::of(inner, Some(n))
     }
 
@@ -189,19 +194,19 @@ impl Trainer {
     /// Steps planned in all.
     #[getter]
     fn steps(&self, py: Python<'_>) -> PyResult<u64> {
-        self.worker.now(py, |inner| Ok(inner.run.recipe.total_steps))
+        self.worker.now(py, |inner| Ok(inner.plan.trainer.recipe.total_steps))
     }
 
     /// Number of weights.
     #[getter]
     fn parameters(&self, py: Python<'_>) -> PyResult<u64> {
-        self.worker.now(py, |inner| Ok(inner.run.model.parameter_count()))
+        self.worker.now(py, |inner| Ok(inner.plan.trainer.model.parameter_count()))
     }
 
     /// Number of different tokens.
     #[getter]
     fn vocab_size(&self, py: Python<'_>) -> PyResult<usize> {
-        self.worker.now(py, |inner| Ok(inner.run.model.config().vocab_size))
+        self.worker.now(py, |inner| Ok(inner.plan.trainer.model.config().vocab_size))
     }
 
     /// Threads that work on a call. The results do not depend on their number.
@@ -214,8 +219,8 @@ impl Trainer {
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.worker.now(py, |inner| {
-            let label = inner.data.as_ref().map(|data| said(&data.label));
-            let notes = inner.notes.iter().map(|note| said(&in_words(note)));
+            let label = inner.plan.data.as_ref().map(|data| said(&data.label));
+            let notes = inner.plan.notes.iter().map(|note| said(&in_words(note)));
             Ok(label.into_iter().chain(notes).collect())
         })
     }
@@ -224,8 +229,8 @@ impl Trainer {
     #[getter]
     fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.worker.now(py, |inner| {
-            let (config, recipe) = (inner.run.model.config(), &inner.run.recipe);
-            let spec = inner.run.model.attention().spec();
+            let (config, recipe) = (inner.plan.trainer.model.config(), &inner.plan.trainer.recipe);
+            let spec = inner.plan.trainer.model.attention().spec();
             let all = PyDict::new(py);
             all.set_item("attention", &spec.name)?;
             let further = spec.name == models::MODERN.attention;
@@ -236,21 +241,21 @@ impl Trainer {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         self.worker.now(py, |inner| {
-            let (config, spec) = (inner.run.model.config(), inner.run.model.attention().spec());
+            let (config, spec) = (inner.plan.trainer.model.config(), inner.plan.trainer.model.attention().spec());
             let count = |n: usize, of: &str| match n {
                 1 => format!("1 {of}"),
                 n => format!("{n} {of}s"),
             };
             Ok(format!(
                 "Trainer({} parameters: {}, {}, width {}, context {}, vocabulary {}; step {} of {})",
-                llm_core::base::thousands(inner.run.model.parameter_count()),
+                llm_core::base::thousands(inner.plan.trainer.model.parameter_count()),
                 count(config.n_layers, "layer"),
                 count(spec.n_heads, "head"),
                 config.d_model,
                 config.seq_len,
                 config.vocab_size,
-                inner.run.step,
-                inner.run.recipe.total_steps
+                inner.plan.trainer.step,
+                inner.plan.trainer.recipe.total_steps
             ))
         })
     }
@@ -259,7 +264,7 @@ impl Trainer {
     fn _curve(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.worker.now(py, |inner| {
             let steps = inner.history.iter().map(|of| (of.step, of.loss));
-            let curves = Curves::of_steps(steps, inner.run.model.config().vocab_size);
+            let curves = Curves::of_steps(steps, inner.plan.trainer.model.config().vocab_size);
             Ok(if inner.history.len() > 1 { loss_picture(&curves) } else { None })
         })
     }
@@ -276,9 +281,9 @@ impl Trainer {
         self.__copy__(py)
     }
 
-    /// The same.
+    /// Same as `__deepcopy__`.
     fn __copy__(&self, py: Python<'_>) -> PyResult<Trainer> {
-        let inner = self.worker.now(py, |inner| Ok(inner.clone()))?;
+        let inner = self.worker.now(py, |inner| Ok(inner.copied()))?;
         Trainer::of(inner, Some(self.worker.threads))
     }
 
@@ -286,7 +291,7 @@ impl Trainer {
     fn __reduce__<'py>(slf: &Bound<'py, Trainer>) -> PyResult<Reduced<'py>> {
         let (py, worker) = (slf.py(), &slf.get().worker);
         let bytes = worker.work(py, |inner, _| {
-            Ok(to_bytes(&inner.run, &TokenizerSpec::of(&*inner.tokenizer), true)?)
+            Ok(to_bytes(&inner.plan.trainer, &TokenizerSpec::of(&*inner.plan.tokenizer), true)?)
         })?;
         let make = py.get_type::<Trainer>().getattr("_from_bytes")?;
         Ok((make, (PyBytes::new(py, &bytes), worker.threads)))
@@ -316,14 +321,14 @@ fn kind_of_tokenizer(tokenizer: &Bound<'_, PyAny>) -> PyResult<TokenizerKind> {
         return path();
     }
     let name = tokenizer.extract::<String>();
-    let needed = "tokenizer: needed is 'byte', 'char', 'bpe' or the path of a tokenizer.json";
-    match name.map_err(|_| PyTypeError::new_err(needed))?.as_str() {
+    let expected = "tokenizer: expected 'byte', 'char', 'bpe' or the path of a tokenizer.json";
+    match name.map_err(|_| PyTypeError::new_err(expected))?.as_str() {
         "byte" => Ok(TokenizerKind::Byte),
         "char" => Ok(TokenizerKind::Char),
         "bpe" => Ok(TokenizerKind::Bpe),
         other if Path::new(other).exists() => path(),
         other => Err(PyValueError::new_err(format!(
-            "tokenizer '{other}': there are 'byte', 'char', 'bpe', and the path of a tokenizer.json"
+            "tokenizer '{other}': valid values: 'byte', 'char', 'bpe', and the path of a tokenizer.json"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! Its weights.
+//! The weights of a trainer.
 
 use crate::arrays::{copy, floats};
 use crate::trainer::Trainer;
@@ -12,7 +12,7 @@ impl Trainer {
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.worker.now(py, |inner| {
             let all = PyDict::new(py);
-            for (name, weight) in inner.run.model.parameters() {
+            for (name, weight) in inner.plan.trainer.model.parameters() {
                 all.set_item(name, copy(py, weight.shape(), weight.data())?)?;
             }
             Ok(all)
@@ -22,20 +22,21 @@ impl Trainer {
     /// Sets all weights: every name with an array of numbers of its shape, or nothing is changed. The
     /// optimizer keeps its state.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
-        let mapping = || PyTypeError::new_err("a dict of names and arrays is needed");
+        let mapping = || PyTypeError::new_err("expected a dict of names and arrays");
         let state = state.cast::<PyMapping>().map_err(|_| mapping())?;
         let given: Vec<String> = state.keys()?.extract().map_err(|_| mapping())?;
         self.worker.now(py, |inner| {
-            let names: Vec<String> = inner.run.model.parameters().map(|(name, _)| name).collect();
+            let names: Vec<String> =
+                inner.plan.trainer.model.parameters().map(|(name, _)| name).collect();
             fits(&names, &given)?;
             let mut new = Vec::new();
-            for (name, weight) in inner.run.model.parameters() {
+            for (name, weight) in inner.plan.trainer.model.parameters() {
                 let value = state.get_item(&name)?;
                 let (numbers, shape) = floats(&value, &name)?;
                 if shape != weight.shape() {
                     let needed = weight.shape();
                     return Err(PyValueError::new_err(format!(
-                        "{name}: an array of shape {needed:?} is needed, not {shape:?}"
+                        "{name}: expected an array of shape {needed:?}, not {shape:?}"
                     )));
                 }
                 if let Some(bad) = numbers.iter().find(|x| !x.is_finite()) {
@@ -45,7 +46,7 @@ impl Trainer {
                 }
                 new.push(numbers);
             }
-            let weights = inner.run.model.parameters_mut().zip(new);
+            let weights = inner.plan.trainer.model.parameters_mut().zip(new);
             weights.for_each(|((_, weight), new)| weight.data_mut().copy_from_slice(&new));
             Ok(())
         })

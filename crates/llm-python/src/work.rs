@@ -8,7 +8,7 @@ use llm_core::{message, threads};
 use llm_run::{Result, RunError};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,17 +18,26 @@ const LOOK: Duration = Duration::from_millis(20);
 const LAST: Duration = Duration::from_millis(80);
 
 /// Whether what is being done is to be given up.
-#[derive(Clone, Debug)]
-pub struct Stop(Arc<Shared>, u64);
+#[derive(Debug)]
+pub struct Stop {
+    shared: Arc<Shared>,
+    number: u64,
+    waker: Sender<()>,
+}
 
 impl Stop {
     pub fn is_set(&self) -> bool {
-        self.0.is_stopped(self.1)
+        self.shared.is_stopped(self.number)
     }
 
     /// One more step is done.
     pub fn stepped(&self, step: u64) {
-        self.0.stepped(step);
+        self.shared.stepped(step);
+    }
+
+    /// Has Python's thread look at once.
+    pub fn wake(&self) {
+        let _ = self.waker.send(()); // nobody may wait any more
     }
 }
 
@@ -63,7 +72,7 @@ impl Worker {
         self.work_while(py, f, |_| Ok(()))
     }
 
-    /// The same; `meanwhile` is called at every look for signals.
+    /// [`Worker::work`] during which `meanwhile` is called at every look for signals.
     ///
     /// # Errors
     /// As [`Worker::work`]; what `meanwhile` says, which ends the work as a signal does.
@@ -75,9 +84,9 @@ impl Worker {
     ) -> PyResult<T> {
         let number = self.claim(py)?;
         let (shared, n) = (self.shared.clone(), self.threads);
-        let done = in_background(move || {
+        let done = in_background(move |waker| {
             let claimed = Claimed(shared, number);
-            let stop = Stop(claimed.0.clone(), number);
+            let stop = Stop { shared: claimed.0.clone(), number, waker };
             let done = claimed.0.with(|inner| threads::with(n, || f(inner, &stop)));
             drop(claimed);
             done.map_err(RunError::from).and_then(|done| done)
@@ -85,7 +94,7 @@ impl Worker {
         let done = done.inspect_err(|_| self.shared.free(number))?;
         wait(py, &done, &mut meanwhile).inspect_err(|_| {
             self.shared.end(number);
-            let _ = py.detach(|| heard(&done, LAST));
+            let _ = py.detach(|| done.heard(LAST));
         })?
     }
 
@@ -132,18 +141,33 @@ impl Drop for Claimed {
     }
 }
 
-type Done<T> = Mutex<Receiver<Result<T>>>;
+/// The result of another thread, once that has ended, which closes the channel.
+struct Done<T> {
+    result: Arc<Mutex<Option<Result<T>>>>,
+    wakes: Mutex<Receiver<()>>,
+}
 
-/// Does it on another thread.
+impl<T> Done<T> {
+    fn heard(&self, most: Duration) -> std::result::Result<(), RecvTimeoutError> {
+        self.wakes.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(most)
+    }
+}
+
+/// Does `f` on another thread, with what wakes the thread that waits.
 fn in_background<T: Send + 'static>(
-    f: impl FnOnce() -> Result<T> + Send + 'static,
+    f: impl FnOnce(Sender<()>) -> Result<T> + Send + 'static,
 ) -> PyResult<Done<T>> {
-    let (give, take) = channel();
+    let (waker, wakes) = channel();
+    let result = Arc::new(Mutex::new(None));
+    let place = result.clone();
     let begun = std::thread::Builder::new().name("traingpt".into()).spawn(move || {
-        let _ = give.send(f()); // nobody may wait any more
+        let open = waker.clone();
+        let done = f(waker);
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+        drop(open);
     });
     begun.map_err(|_| raised(RunError::Threads(1)))?;
-    Ok(Mutex::new(take))
+    Ok(Done { result, wakes: Mutex::new(wakes) })
 }
 
 /// Waits for the result without the GIL. The outer error is a signal's, the inner one the work's.
@@ -153,22 +177,15 @@ fn wait<T: Send>(
     meanwhile: &mut dyn FnMut(Python<'_>) -> PyResult<()>,
 ) -> PyResult<PyResult<T>> {
     loop {
-        match py.detach(|| heard(done, LOOK)) {
-            Ok(result) => return Ok(result.map_err(raised)),
-            Err(RecvTimeoutError::Timeout) => {
-                py.check_signals()?;
-                meanwhile(py)?;
-            }
-            Err(RecvTimeoutError::Disconnected) => {
-                let why = RunError::Internal(message!("a thread has ended without a result"));
-                return Ok(Err(raised(why)));
-            }
+        if py.detach(|| done.heard(LOOK)) != Err(RecvTimeoutError::Disconnected) {
+            py.check_signals()?;
+            meanwhile(py)?;
+            continue;
         }
+        let result = done.result.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let nothing = || RunError::Internal(message!("a thread has ended without a result"));
+        return Ok(result.unwrap_or_else(|| Err(nothing())).map_err(raised));
     }
-}
-
-fn heard<T>(done: &Done<T>, most: Duration) -> std::result::Result<Result<T>, RecvTimeoutError> {
-    done.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(most)
 }
 
 /// Computes something that belongs to no trainer yet, such as a new one, in the same way.
@@ -180,6 +197,6 @@ pub fn apart<T: Send + 'static>(
     n: usize,
     f: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let done = in_background(move || threads::with(n, f).map_err(RunError::from).and_then(|x| x))?;
+    let done = in_background(move |_| threads::with(n, f).map_err(RunError::from).and_then(|x| x))?;
     wait(py, &done, &mut |_| Ok(()))?
 }

@@ -29,8 +29,8 @@ pub fn piece(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
 
 /// One text or several.
 fn texts(stop: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    let needed = |_| PyTypeError::new_err("stop: needed is a text or a list of texts");
-    stop.extract().map(|one| vec![one]).or_else(|_| stop.extract()).map_err(needed)
+    let expected = |_| PyTypeError::new_err("stop: expected a text or a list of texts");
+    stop.extract().map(|one| vec![one]).or_else(|_| stop.extract()).map_err(expected)
 }
 
 /// Refuses a tokenizer whose tokens stand for no text: they would be written as nothing.
@@ -55,14 +55,14 @@ struct Ask {
 fn write(inner: &Inner, ask: Ask, stop: &Stop) -> Result<Written> {
     let Ask { prompt, n, temperature, seed, sampling, stops } = ask;
     let usual = TextDefaults::choose(None);
-    let (model, tokenizer) = (&inner.run.model, &*inner.tokenizer);
+    let (model, tokenizer) = (&inner.plan.trainer.model, &*inner.plan.tokenizer);
     let prompt = match prompt {
         Some(prompt) => prompt.row(tokenizer)?,
-        None => Beginning::of(&inner.run.recipe.data, tokenizer)?.tokens,
+        None => Beginning::of(&inner.plan.trainer.recipe.data, tokenizer)?.tokens,
     };
     let sampling = Sampling {
         temperature: temperature.unwrap_or(usual.temperature),
-        seed: seed.unwrap_or(inner.run.recipe.seed),
+        seed: seed.unwrap_or(inner.plan.trainer.recipe.seed),
         ..sampling
     };
     memory::require(model.inference_memory(1, model.config().seq_len))?;
@@ -100,13 +100,13 @@ impl Trainer {
         let prompt = prompt.map(read).transpose()?;
         let ask = Ask { prompt, n, temperature, seed, sampling, stops };
         let text = self.worker.work(py, |inner, stop| {
-            has_text(&*inner.tokenizer)?;
+            has_text(&*inner.plan.tokenizer)?;
             Ok(write(inner, ask, stop)?.text)
         })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The same as tokens, an array of `int64`: what `sample` writes, before it is text.
+    /// Token numbers that the model writes, an array of `int64`: what `sample` returns as text.
     #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None))]
     fn generate<'py>(
         &self,
@@ -130,7 +130,8 @@ impl Trainer {
     /// The tokens of a text, an array of `int64`.
     fn encode<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let text = text.as_bytes().to_vec();
-        let tokens = self.worker.work(py, move |inner, _| Ok(inner.tokenizer.encode(&text)?))?;
+        let tokens =
+            self.worker.work(py, move |inner, _| Ok(inner.plan.tokenizer.encode(&text)?))?;
         Ok(PyArray1::from_iter(py, tokens.into_iter().map(i64::from)))
     }
 
@@ -139,8 +140,8 @@ impl Trainer {
         let (numbers, _) = whole_numbers(tokens, "an array of token numbers")?;
         let tokens = as_tokens(numbers)?;
         let text = self.worker.now(py, |inner| {
-            has_text(&*inner.tokenizer).map_err(raised)?;
-            inner.tokenizer.decode(&tokens).map_err(raised)
+            has_text(&*inner.plan.tokenizer).map_err(raised)?;
+            inner.plan.tokenizer.decode(&tokens).map_err(raised)
         })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
@@ -149,8 +150,8 @@ impl Trainer {
     #[getter]
     fn vocabulary(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.worker.now(py, |inner| {
-            let tokens = 0..inner.run.model.config().vocab_size as TokenId;
-            Ok(tokens.map(|token| piece(&*inner.tokenizer, token)).collect())
+            let tokens = 0..inner.plan.trainer.model.config().vocab_size as TokenId;
+            Ok(tokens.map(|token| piece(&*inner.plan.tokenizer, token)).collect())
         })
     }
 }

@@ -19,7 +19,7 @@ from traingpt import _progress
         ("learning_rate", "did you mean lr?"), ("n_embd", "did you mean d_model?"),
         ("hidden_size", "did you mean d_model?"), ("block_size", "did you mean seq_len?"),
         ("num_hidden_layers", "did you mean n_layers?"), ("n_head", "did you mean heads?"),
-        ("max_iters", "did you mean steps?"), ("device", "computes on the CPU"),
+        ("max_iters", "did you mean steps?"),
         ("dtype", "float32"), ("compile", "settings_help"),
     ],
 )
@@ -92,7 +92,7 @@ def test_one_row_of_tokens_is_a_text(small):
     for wrong in [small.generate, small.attention, small.run_with_cache]:
         with pytest.raises(ValueError, match=r"\[T\] or \[1, T\], not 2 rows"):
             wrong([[1, 2], [3, 4]])
-    with pytest.raises(TypeError, match="a text, bytes or an array of token numbers is needed, not list"):
+    with pytest.raises(TypeError, match="expected a text, bytes or an array of token numbers, not list"):
         small.logits(["one text", "two"])
     with pytest.raises(TypeError, match="not of type bool"):
         small.logits(np.array([True, False]))
@@ -179,7 +179,7 @@ def test_one_text_that_stops(small):
     end = next(letter for letter in whole[5:] if letter.isascii())
     assert small.sample("Lucy", 40, stop=end) == small.sample("Lucy", 40, stop=[end]) == whole[:whole.index(end)]
     for wrong in [5, [5], [b"a"]]:
-        with pytest.raises(TypeError, match="stop: needed is a text or a list of texts$"):
+        with pytest.raises(TypeError, match="stop: expected a text or a list of texts$"):
             small.sample("Lucy", 5, stop=wrong)
 
 

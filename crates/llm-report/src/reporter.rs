@@ -18,9 +18,14 @@ pub struct Reporter<T> {
 }
 
 impl<T: FnMut(&Event<'_>) + Send> Reporter<T> {
-    /// A reporter of one run.
+    /// A reporter of one run, which [`llm_run::training::run`] tells what the run is.
     pub fn new(tell: T) -> Reporter<T> {
         Reporter { about: None, tell }
+    }
+
+    /// A reporter of a run that is known.
+    pub fn of(about: About, tell: T) -> Reporter<T> {
+        Reporter { about: Some(about), tell }
     }
 }
 

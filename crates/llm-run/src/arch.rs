@@ -18,13 +18,13 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// All of them.
+    /// Every set of options.
     pub const ALL: [Arch; 4] = [Arch::Baseline, Arch::Gpt2, Arch::Llama, Arch::Qwen3];
 
-    /// Those whose options every program has.
+    /// Sets whose options every program has.
     pub const EVERYWHERE: [Arch; 2] = [Arch::Baseline, Arch::Gpt2];
 
-    /// Its name.
+    /// Name of the set.
     pub fn name(self) -> &'static str {
         match self {
             Arch::Baseline => "baseline",
@@ -34,7 +34,7 @@ impl Arch {
         }
     }
 
-    /// Its options, with a vocabulary and without sizes.
+    /// Options of the set, with a vocabulary and without sizes.
     pub fn config(self, vocab_size: usize) -> Config {
         let gpt2 = Config::gpt2(vocab_size, 1, 1, 1);
         match self {
@@ -51,7 +51,7 @@ impl Arch {
         }
     }
 
-    /// Its attention with H heads in a model of this width, without a name.
+    /// Attention of the set with H heads in a model of this width, without a name.
     pub fn attention(self, n_heads: usize, d_model: usize) -> AttentionSpec {
         let plain = AttentionSpec::new("", n_heads);
         let llama = |theta| AttentionSpec {

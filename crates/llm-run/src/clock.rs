@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Of all time, so much is kept for what comes after the steps.
+/// Share of the time limit reserved for the final measurement and save.
 const KEPT: f64 = 0.1;
 
 /// When a command began, and how long it may take.

@@ -12,21 +12,21 @@ pub const INTERVAL: u64 = 250;
 pub const LOG_EVERY: u64 = 10;
 /// Most tokens that an evaluation during training scores.
 pub const PERIODIC_TOKENS: usize = 65_536;
-/// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run
-/// was trained on, so that it takes a small part of the time, ..
-const LEARNT_A_SCORED: u64 = 4;
-/// .. but at least this many, if it was trained on as many or they are soon scored, ..
+/// Training tokens for each token that the evaluation after training scores, so that it takes a small part
+/// of the time.
+const LEARNED_PER_SCORED: u64 = 4;
+/// Fewest tokens of the evaluation after training, if the run was trained on as many or they are soon scored.
 const FEWEST_FINAL_TOKENS: usize = 1 << 18;
-/// .. and at most this many; of the stories all up to this.
+/// Most tokens of the evaluation after training.
 pub const FINAL_TOKENS: usize = 4 << 20;
 /// Operations that are done within seconds, two for a parameter and a token.
 const SOON_DONE: u64 = 2_000_000_000_000;
 
-/// Most tokens that are scored after `learnt` of a text were trained on by a model with n `parameters`.
+/// Most tokens that are scored after `learned` of a text were trained on by a model with n `parameters`.
 /// To score one takes a third of the time that learning it takes.
-pub fn final_tokens(learnt: u64, parameters: u64) -> usize {
+pub fn final_tokens(learned: u64, parameters: u64) -> usize {
     let soon = SOON_DONE / (2 * parameters.max(1));
-    let [share, few] = [learnt / LEARNT_A_SCORED, learnt.max(soon)]
+    let [share, few] = [learned / LEARNED_PER_SCORED, learned.max(soon)]
         .map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     share.clamp(few.min(FEWEST_FINAL_TOKENS), FINAL_TOKENS)
 }
@@ -47,7 +47,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// Its name.
+    /// Name of the preset.
     pub fn name(self) -> &'static str {
         match self {
             Preset::Original => "original",
@@ -67,7 +67,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// That of a kind of data, or of a preset.
+    /// The start for a kind of data, or of a preset.
     pub fn choose(preset: Option<Preset>, stories: bool) -> Start {
         match (preset, stories) {
             (Some(Preset::Original), _) => Start::Original,
@@ -76,7 +76,7 @@ impl Start {
         }
     }
 
-    /// Its value of the three: stories, text, original.
+    /// The value for this start, of three: stories, text, original.
     pub fn of<T: Copy>(self, values: [T; 3]) -> T {
         values[self as usize]
     }
@@ -92,7 +92,7 @@ pub struct TextDefaults {
 }
 
 impl TextDefaults {
-    /// Of a preset.
+    /// The defaults of a preset.
     pub fn choose(preset: Option<Preset>) -> TextDefaults {
         match preset {
             Some(Preset::Original) => TextDefaults { n: 128, temperature: 1.0 },

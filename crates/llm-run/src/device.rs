@@ -1,4 +1,4 @@
-//! Who computes the steps: the CPU, or a GPU.
+//! The device that computes the steps: the CPU, or a GPU.
 
 use crate::error::{Result, RunError};
 use crate::note::Note;
@@ -36,6 +36,25 @@ impl FromStr for Device {
             _ => Err(format!("'{}' is no device; examples: cpu, gpu, gpu:nvidia", clipped(text))),
         }
     }
+}
+
+impl Device {
+    /// Refuses a GPU in a program that was built without GPUs.
+    ///
+    /// # Errors
+    /// [`RunError::Usage`].
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Device::Gpu(_) if !cfg!(feature = "gpu") => Err(without_gpus()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn without_gpus() -> RunError {
+    RunError::Usage(message!(
+        "{device} gpu: this program was built without GPUs; cargo's feature gpu makes one that has them"
+    ))
 }
 
 /// A GPU with a run's weights on it.
@@ -91,9 +110,7 @@ pub fn opened(
 
 #[cfg(not(feature = "gpu"))]
 fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
-    Err(RunError::Usage(message!(
-        "{device} gpu: this program was built without GPUs; cargo's feature gpu makes one that has them"
-    )))
+    Err(without_gpus())
 }
 
 #[cfg(feature = "gpu")]

@@ -47,7 +47,7 @@ pub enum RunError {
     Memory(Error, Message),
     /// Fewer threads than were asked for can be had.
     Threads(usize),
-    /// The output of a face failed (other than by being closed).
+    /// The output of a front end failed (other than by being closed).
     Output(io::Error),
     /// From a library.
     Core {
@@ -203,7 +203,7 @@ impl RunError {
         }
     }
 
-    /// The same library error, with what is kept or what to do.
+    /// A library's error, with what is kept or what to do.
     pub fn hint(source: Error, hint: impl Into<Message>) -> RunError {
         RunError::Core { source, hint: Some(hint.into()) }
     }
@@ -222,7 +222,7 @@ impl RunError {
         )
     }
 
-    /// Its kind.
+    /// The kind of the error.
     pub fn kind(&self) -> Kind {
         match self {
             RunError::Usage(_) => Kind::Usage,

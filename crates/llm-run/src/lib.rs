@@ -1,5 +1,5 @@
 //! A run as a library: what it is asked for, what it learns from, where it is kept. It prints nothing,
-//! knows no language and no spelling of a flag: what happens is data, and a face says it.
+//! knows no language and no spelling of a flag: what happens is data, and a front end shows it.
 //!
 //! Each module imports only from those above it in this list:
 //!
@@ -12,7 +12,7 @@
 //! | [`defaults`] | the values of options that are not given |
 //! | [`note`] | what is worth saying before it begins |
 //! | [`arch`] | sets of options that have a name |
-//! | [`models`] | what models a face makes |
+//! | [`models`] | what models a front end makes |
 //! | [`settings`] | the settings of a model and a run, each in one row |
 //! | [`folder`] | where a run is kept, and found again |
 //! | [`data`] | training and validation data |

@@ -1,4 +1,4 @@
-//! What models a face makes: their heads, their attention. All that differs between the trainers.
+//! The models that a front end makes: their heads, their attention. All that differs between the trainers.
 
 use crate::arch::Arch;
 use llm_core::model::SingleHead;
@@ -6,7 +6,7 @@ use llm_core::optim::{OPTIMIZERS, OptimizerRow};
 use llm_core::{Attention, AttentionSpec, Error};
 use std::sync::Arc;
 
-/// How many heads the models of a face have.
+/// Number of heads of a front end's models.
 #[derive(Clone, Copy, Debug)]
 pub enum Heads {
     /// One; for more there is another program.
@@ -30,12 +30,12 @@ pub struct Beyond {
     pub attention: &'static str,
 }
 
-/// A face's description of the models that it makes.
+/// A front end's description of the models that it makes.
 #[derive(Clone, Copy, Debug)]
 pub struct Models {
-    /// The name of the face, such as a program's.
+    /// The name of the front end, such as a program's.
     pub name: &'static str,
-    /// Its heads.
+    /// Number of heads of its models.
     pub heads: Heads,
     /// The name of the attention of a new model, for [`from_spec`](Models::from_spec).
     pub attention: &'static str,
@@ -45,7 +45,7 @@ pub struct Models {
     pub options: &'static [&'static str],
     /// The set of options of a new model for text of one's own.
     pub for_text: Arch,
-    /// Who has models beyond those.
+    /// The program that has models beyond these.
     pub beyond: Option<Beyond>,
     /// The attention that a checkpoint names; an error when it is unknown.
     pub from_spec: fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Error>,
@@ -82,7 +82,7 @@ impl Models {
     }
 }
 
-/// The baseline's models alone, from which those of another face differ in some fields.
+/// The baseline's models alone, from which those of another front end differ in some fields.
 pub const BASELINE: Models = Models {
     name: "train-gpt",
     heads: Heads::One { other: "another" },

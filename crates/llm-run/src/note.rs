@@ -9,27 +9,27 @@ use std::path::PathBuf;
 pub enum Note {
     /// What was chosen for a run of a given time.
     Chosen {
-        /// The time.
+        /// The time in seconds.
         seconds: f64,
         /// Bytes of the text.
         bytes: u64,
-        /// By the names of the options. Asked for, they make the same run.
+        /// Chosen values by the names of the options. Asked for, they make the same run.
         settings: Vec<(&'static str, Value)>,
     },
-    /// A vocabulary was trained on the text.
+    /// A vocabulary was learned from the text.
     Bpe {
-        /// Tokens that it has, ..
+        /// Tokens of the vocabulary.
         tokens: usize,
-        /// .. and that were asked for.
+        /// Tokens that were asked for.
         wanted: usize,
-        /// Bytes that it was trained on.
+        /// Bytes of the text that it was learned from.
         bytes: u64,
-        /// How long that took.
+        /// Seconds that it took.
         seconds: f64,
     },
     /// Token numbers stand for characters, which a file next to them names.
     Characters {
-        /// How many.
+        /// Number of characters.
         count: usize,
         /// The file.
         meta: PathBuf,
@@ -38,16 +38,16 @@ pub enum Note {
     StayNumbers {
         /// The file.
         meta: PathBuf,
-        /// Why not.
+        /// The cause.
         why: Message,
     },
     /// Tokens are bytes, and most characters of the text take several.
     LongCharacters,
     /// Hardly a conversation fits into a window.
     LongChats {
-        /// Conversations that do not fit, ..
+        /// Training conversations that do not fit.
         longer: usize,
-        /// .. and those that there are to learn.
+        /// Training conversations.
         count: usize,
         /// Tokens of a window.
         seq_len: usize,
@@ -56,26 +56,26 @@ pub enum Note {
     Replaces {
         /// The option.
         option: &'static str,
-        /// Its value now.
+        /// The new value.
         new: Value,
-        /// The run's.
+        /// The run's value.
         old: Value,
     },
     /// The optimizer begins anew, since the loaded file has none of its state.
     NoOptimizerState {
-        /// Its name.
+        /// Name of the optimizer.
         optimizer: String,
     },
     /// A model from elsewhere, with nothing to do.
     Imported,
     /// A run that is finished, with nothing to do.
     AllDone {
-        /// Its steps.
+        /// Steps of the run.
         steps: u64,
     },
     /// The text is the run's own, found where it was.
     OwnText {
-        /// Its files.
+        /// Files of the text.
         files: Vec<PathBuf>,
     },
     /// Habits that the run keeps, though not asked for this time.

@@ -30,11 +30,11 @@ pub struct Options {
     pub preset: Option<Preset>,
     /// Steps as passes over the training data; where a run goes on: that many more.
     pub epochs: Option<f64>,
-    /// Text to learn: files and folders; `-` is standard input. None: the built-in stories.
+    /// Training text: files and folders; `-` is standard input. None: the built-in stories.
     pub data: Vec<PathBuf>,
-    /// Validation text of its own.
+    /// Validation text: files and folders.
     pub val: Vec<PathBuf>,
-    /// Those of the files above that are in memory, by the names that stand for them there.
+    /// Files of `data` and `val` that are in memory, by the names that stand for them there.
     pub held: BTreeMap<PathBuf, Arc<[u8]>>,
     /// What the files hold, where it is not seen or is no text.
     pub data_as: Option<DataForm>,
@@ -93,12 +93,12 @@ pub struct Habits {
     pub patience: Option<u64>,
     /// Standard deviations by which an update that is left out stands out; 0: none is.
     pub skip_spikes: Option<f32>,
-    /// Those that the run that goes on had, and that were not asked for.
+    /// Habits of the run that goes on, which were not asked for.
     pub remembered: Vec<(&'static str, Value)>,
 }
 
 impl Options {
-    /// Refuses what a GPU cannot do.
+    /// Refuses what a GPU cannot do, and a GPU in a program that was built without GPUs.
     ///
     /// # Errors
     /// [`RunError::Usage`] naming it.
@@ -112,7 +112,7 @@ impl Options {
             Some((_, what)) if self.device != Device::Cpu => {
                 Err(RunError::Usage(message!("{} is for the processor: leave {device} out", what)))
             }
-            _ => Ok(()),
+            _ => self.device.check(),
         }
     }
 

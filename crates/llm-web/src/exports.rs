@@ -72,7 +72,7 @@ pub extern "C" fn answer_ptr() -> *const u8 {
     DOOR.with_borrow(|door| door.answer.as_ptr())
 }
 
-/// Its length.
+/// Length of the answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer_len() -> usize {
     DOOR.with_borrow(|door| door.answer.len())

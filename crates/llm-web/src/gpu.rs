@@ -2,7 +2,7 @@
 
 use crate::failure::{Code, Failure, Result};
 use crate::request::{Back, Batch};
-use crate::run::{Run, learnt};
+use crate::run::{Run, training_tokens};
 use llm_core::base::memory;
 use llm_core::message;
 use llm_core::train::Trainer;
@@ -56,7 +56,7 @@ fn places(rooms: impl IntoIterator<Item = Room>) -> Vec<usize> {
 /// # Errors
 /// [`Code::Device`] for a model that has no kernels, [`Code::Data`] without data.
 pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
-    let (_, _, list) = listed(&run.trainer, learnt(run.data.as_ref())?)?;
+    let (_, _, list) = listed(&run.trainer, training_tokens(run.data.as_ref())?)?;
     let planned = Planned::of(&run.trainer, &list, None)?;
     let plan = planned.plan();
     let (mut texts, mut kernels) = (Vec::new(), Vec::new());
@@ -87,6 +87,8 @@ pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
         "calls": calls,
         "parts": Value::Object(parts.into_iter().collect()),
         "micro_batches": planned.micro_batches(),
+        "close": Planned::CLOSE,
+        "small": Planned::SMALL,
         "tokens": run.trainer.recipe.tokens_per_step(),
         "report": fixed.report.place(),
         "state": places(std::iter::once(fixed.theta).chain(fixed.slots.iter().copied())),
@@ -132,7 +134,7 @@ pub fn batch(run: &Run, ask: &Batch) -> Result<(Value, Vec<u8>)> {
         let why = message!("step {} has no micro-batch {}", ask.step, ask.micro);
         return Err(Failure::new(Code::Request, why));
     }
-    let batch = recipe.batch(learnt(run.data.as_ref())?, ask.step, ask.micro)?;
+    let batch = recipe.batch(training_tokens(run.data.as_ref())?, ask.step, ask.micro)?;
     let mut writes = Writes::default();
     for (room, words) in planned.words(&batch, ask.micro)? {
         writes.add(room.place(), words.into_iter());

@@ -180,7 +180,7 @@ impl Lab {
         let source = input.source();
         if ![&source, &DataSource::NONE].contains(&&recipe.data) && !ask.change {
             let name = shown(&ask.name);
-            let why = message!("'{}' is not the text that this run has learnt from", name);
+            let why = message!("'{}' is not the text that this run has learned from", name);
             return Err(Failure::new(Code::Data, why));
         }
         run.learns(input, &mut None)?;

@@ -86,7 +86,7 @@ pub fn roles(run: &Run, ask: &Roles) -> Result<Value> {
     let model = run.model(ask.moment)?;
     let Some(data) = &run.data else {
         let why = message!(
-            "this run's text is not here: heads are measured on the part that it has not learnt"
+            "this run's text is not here: heads are measured on the part that it has not learned"
         );
         return Err(Failure::new(Code::Data, why));
     };

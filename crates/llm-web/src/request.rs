@@ -20,7 +20,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Of an object `{"do": NAME, "run": N, ...}`; without a number the run is 0.
+    /// The request of an object `{"do": NAME, "run": N, ...}`; without a number the run is 0.
     ///
     /// # Errors
     /// [`Code::Request`] for what is no such object.
@@ -36,7 +36,7 @@ impl Request {
         Ok(Request { name, run, fields })
     }
 
-    /// Its other fields.
+    /// The other fields of the request.
     ///
     /// # Errors
     /// [`Code::Request`] for a field that such a request does not have, or of another type.
@@ -71,12 +71,12 @@ pub struct Make {
     pub rate: Option<f32>,
     /// Steps in all.
     pub steps: Option<u64>,
-    /// Of weights and batches.
+    /// Seed of weights and batches.
     pub seed: Option<u64>,
 }
 
 impl Make {
-    /// The same as a run is asked for it.
+    /// The options of such a run.
     pub fn options(&self) -> Options {
         let whole = |n: Option<usize>| n.map(|n| Setting::Whole(n as u64));
         let given = [
@@ -166,7 +166,7 @@ pub struct Write {
     pub temperature: Option<f32>,
     /// Only the k most likely; 0: all.
     pub top_k: usize,
-    /// Of the draws; nothing: the run's.
+    /// Seed of the draws; nothing: the run's.
     pub seed: Option<u64>,
 }
 
@@ -196,9 +196,9 @@ pub struct Next {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Embedding {
-    /// Whose neighbours are looked for; nothing, or one that is not shown: the most frequent.
+    /// Token whose neighbours are looked for; nothing, or one that is not shown: the most frequent.
     pub token: Option<u32>,
-    /// Its tokens are shown where the run has no data.
+    /// Text whose tokens are shown where the run has no data.
     pub text: String,
     /// A remembered moment; nothing: now.
     pub moment: Option<u64>,
@@ -234,7 +234,7 @@ pub struct Roles {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Forget {
-    /// Its step.
+    /// Step of the moment.
     pub moment: u64,
 }
 
@@ -260,7 +260,7 @@ pub struct Load {
 pub struct Text {
     /// What to call it.
     pub name: String,
-    /// It may be another than the one before.
+    /// Whether the text may differ from the one before.
     pub change: bool,
 }
 

@@ -2,16 +2,14 @@
 
 use crate::failure::{Code, Failure, Result, shown};
 use llm_core::base::memory;
-use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
-use llm_core::optim::OPTIMIZERS;
+use llm_core::checkpoint::{Checkpoint, Snapshot, TokenizerSpec, to_bytes};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::{StepReport, Trainer};
+use llm_core::train::{Flow, Hooks, OneProcess, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset, message};
 use llm_gpu::Planned;
 use llm_run::RunError;
-use llm_run::arch::Arch;
 use llm_run::data::{Data, Input, Slices};
-use llm_run::models::{Heads, Models};
+use llm_run::models::{BASELINE, Heads, Models};
 use llm_run::plan::{Loaded, opened};
 use llm_run::settings::ALL_OPTIONS;
 use llm_stories::ToldStories;
@@ -28,10 +26,8 @@ pub const MODELS: Models = Models {
     heads: Heads::Many { default: 4 },
     attention: MultiHead::NAME,
     options: ALL_OPTIONS,
-    for_text: Arch::Baseline,
-    beyond: None,
     from_spec: one_or_several,
-    optimizers: OPTIMIZERS,
+    ..BASELINE
 };
 
 /// One run.
@@ -47,7 +43,7 @@ pub struct Run {
     pub moments: Vec<(u64, TinyGPT)>,
     /// A measurement that is not done.
     pub measuring: Option<Measuring>,
-    /// Its step as a list, if the page has a GPU that makes steps.
+    /// The step of the run as a list, if the page has a GPU that makes steps.
     pub planned: Option<Planned>,
     /// The file that it came from, and whether that held the optimizer.
     pub origin: Option<(String, bool)>,
@@ -60,19 +56,31 @@ pub struct Measuring {
     pub step: u64,
     /// Most tokens, evenly spread; 0: all.
     pub tokens: usize,
-    /// Those.
+    /// The weights being measured.
     pub model: TinyGPT,
     /// What is scored.
     pub slices: Slices,
 }
 
-/// The tokens that a run learns from.
+/// What the steps of a run reported.
+#[derive(Default)]
+struct Reports(Vec<StepReport>);
+
+impl Hooks for Reports {
+    fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
+        self.0.push(*report);
+        Ok(Flow::Continue(()))
+    }
+}
+
+/// The training tokens of a run.
 ///
 /// # Errors
 /// [`Code::Data`] where they are not here.
-pub fn learnt(data: Option<&Data>) -> Result<&TokenDataset> {
+pub fn training_tokens(data: Option<&Data>) -> Result<&TokenDataset> {
     let missing = || {
-        let why = message!("this run's text is not here: give it the text that it has learnt from");
+        let why =
+            message!("this run's text is not here: give it the text that it has learned from");
         Failure::new(Code::Data, why)
     };
     data.map(|data| &data.train).ok_or_else(missing)
@@ -150,9 +158,11 @@ impl Run {
     /// # Errors
     /// [`Code::Data`] without data; [`Code::Diverged`].
     pub fn step(&mut self, n: u64) -> Result<Vec<StepReport>> {
-        let left = self.left().min(n);
-        let tokens = learnt(self.data.as_ref())?;
-        (0..left).map(|_| Ok(self.trainer.step(tokens)?)).collect()
+        let plan = RunPlan::new(self.left().min(n));
+        let tokens = training_tokens(self.data.as_ref())?;
+        let mut reports = Reports::default();
+        self.trainer.run(tokens, &plan, &mut OneProcess, &mut reports)?;
+        Ok(reports.0)
     }
 
     /// Steps up to the last one.

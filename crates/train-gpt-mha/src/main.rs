@@ -1,8 +1,7 @@
 //! The multi-head trainer: every model attends with H heads, also for H = 1.
 
-use llm_cli::{Arch, Beyond, Heads, Models, Panics, Program};
+use llm_cli::{BASELINE, Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
-use llm_core::optim::OPTIMIZERS;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -17,11 +16,9 @@ const PROGRAM: Program = Program {
         name: "train-gpt-mha",
         heads: Heads::Many { default: 4 },
         attention: MultiHead::NAME,
-        options: &[],
-        for_text: Arch::Baseline,
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
         from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
-        optimizers: OPTIMIZERS,
+        ..BASELINE
     },
     attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),
 };

@@ -1,9 +1,8 @@
 //! The modern trainer: multi-head attention with what today's models have, each off by default.
 
-use llm_cli::{ALL_OPTIONS, Arch, Heads, Models, Panics, Program};
+use llm_cli::{ALL_OPTIONS, Arch, BASELINE, Heads, Models, Panics, Program};
 use llm_core::AttentionSpec;
 use llm_core::base::allocations::Counting;
-use llm_core::optim::OPTIMIZERS;
 use llm_variant_modern::{self as modern, Modern, causal_attention_grouped};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,9 +19,8 @@ const PROGRAM: Program = Program {
         attention: Modern::NAME,
         options: ALL_OPTIONS,
         for_text: Arch::Llama,
-        beyond: None,
         from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
-        optimizers: OPTIMIZERS,
+        ..BASELINE
     },
     attend: Some(|qkv, n_heads| {
         let width = qkv.shape().last().copied().unwrap_or(0) / 3;

@@ -1,11 +1,8 @@
 //! The baseline trainer: single-head attention, and nothing of the multi-head variant.
 
-use llm_cli::{Arch, Beyond, Heads, Models, Panics, Program};
+use llm_cli::{BASELINE, Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
-use llm_core::model::SingleHead;
-use llm_core::optim::OPTIMIZERS;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 /// Counts large blocks, so that `bench` can show that a step takes none.
 #[global_allocator]
@@ -16,12 +13,8 @@ const PROGRAM: Program = Program {
     models: Models {
         name: "train-gpt",
         heads: Heads::One { other: "train-gpt-mha" },
-        attention: SingleHead::NAME,
-        options: &[],
-        for_text: Arch::Baseline,
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
-        from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
-        optimizers: OPTIMIZERS,
+        ..BASELINE
     },
     attend: None,
 };

@@ -25,7 +25,7 @@ use llm_messages::unit;
 use llm_report::fact_label;
 use llm_run::data::{Cut, Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
 use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, about_learnt, load, own_unseen};
+use llm_run::plan::{Loaded, about_training_data, load, own_unseen};
 use llm_run::training::measure;
 use rows::TokenRows;
 use std::io::Write;
@@ -55,7 +55,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         .map_err(|e| RunError::Memory(e, message!("--batch")))?;
     let (val, about) = match input {
         Some(input) => {
-            let about = about_learnt(&input, &run.recipe);
+            let about = about_training_data(&input, &run.recipe);
             let cut = Cut { seq_len: config.seq_len, loss_on: run.recipe.loss_on };
             (Data::whole(input, cut, &tokenizer)?, about)
         }

@@ -21,7 +21,7 @@ pub struct Tree {
 
 #[derive(Debug)]
 struct Group {
-    /// It holds 2^height micro-batches.
+    /// The subtree holds 2^height micro-batches.
     height: u32,
     grads: Gradients,
     loss: f64,
@@ -67,7 +67,7 @@ impl Tree {
     }
 }
 
-/// The same tree over numbers: halves at the largest power of two below their count.
+/// The tree over numbers: halves at the largest power of two below their count.
 pub(super) fn pairwise(values: &[f64]) -> f64 {
     match values {
         [] => 0.0,

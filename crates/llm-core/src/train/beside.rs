@@ -23,7 +23,7 @@ pub(super) struct Last<'a> {
     pub model: &'a TinyGPT,
     /// `None`: the rank was asked to stop.
     pub batch: Option<Batch>,
-    /// Those before it.
+    /// Sum of the micro-batches before the last one.
     pub sum: Tree,
     /// Micro-batches of all ranks.
     pub all: usize,
@@ -50,7 +50,7 @@ impl Last<'_> {
         let walk = |give: &mut dyn FnMut(_)| {
             let Some(loss) = loss else { return Ok(()) };
             loss.backward_giving(share, |leaf, last| give((leaf, sum.finish(leaf, last))))?;
-            // Those that the last micro-batch did not use.
+            // Parameters that the last micro-batch did not use.
             sum.total().0.into_leaves().for_each(give);
             Ok(())
         };

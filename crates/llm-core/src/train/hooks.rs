@@ -1,4 +1,4 @@
-//! Who watches a run, or takes part in it, and what they are shown of it.
+//! Observers of a run and participants in it, and what they are shown.
 
 use super::Evaluation;
 use super::work::Work;

@@ -58,7 +58,7 @@ impl Trainer {
     /// [`Hooks::evaluated`]; if due, [`Hooks::save`]; [`Hooks::before_next`]. The last step is
     /// followed by the first of these only: what comes after a run is its caller's.
     ///
-    /// Who does the steps is `work`, usually [`OneProcess`]. Of a
+    /// `work` does the steps, usually [`OneProcess`]. Of a
     /// [`ProcessGroup`](super::ProcessGroup) every rank calls this with the same data and plan. What
     /// one's hooks end, ends for all after the same step. Only hooks that keep something belong to
     /// one rank alone.

@@ -28,9 +28,9 @@ pub struct SpikeGuard {
 /// How far a step stands out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spike {
-    /// Of the loss, in standard deviations; 0 while the window is not full.
+    /// Deviation of the loss, in standard deviations; 0 while the window is not full.
     pub loss_z: f64,
-    /// Of the gradient norm.
+    /// Deviation of the gradient norm, in standard deviations.
     pub norm_z: f64,
 }
 

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What a rank has done of a step, besides its gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Part {
-    /// Its share of the mean loss.
+    /// The rank's share of the mean loss.
     pub loss: f64,
     /// Tokens.
     pub tokens: u64,

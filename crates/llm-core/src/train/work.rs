@@ -1,4 +1,4 @@
-//! Who works on a step.
+//! The workers of a step.
 
 use super::accumulate::Tree;
 use super::usable::check_weights;
@@ -12,14 +12,14 @@ use std::fmt::Debug;
 /// one ends the step; [`Error::Stopped`](crate::Error::Stopped) says that a hook gave it up.
 pub type Batches<'a> = dyn ExactSizeIterator<Item = Result<Batch>> + Send + 'a;
 
-/// Of a step: the gradient of its mean loss, the mean loss, the number of tokens.
+/// Gradient of a step's mean loss, the mean loss in nats, the number of tokens.
 pub type StepSum = (Gradients, f64, u64);
 
 /// A parameter's name and a number of its gradient that is not finite, if there is one.
 pub type NonFinite = Option<(String, f32)>;
 
-/// Who works on a step, and how: one process, several, a device. Any of them comes to the same
-/// bits.
+/// The workers of a step: one process, several, a device. Any number of processes comes to the same bits; a
+/// device rounds in its own way, and has other bits, which are close.
 ///
 /// Every method but the first has a default, which is that of [`OneProcess`]: it is rank 0 of 1,
 /// and has the whole gradient.
@@ -78,8 +78,8 @@ pub trait Work: Debug + Send {
         check_weights(model, step)
     }
 
-    /// Losses of a batch's targets and whether each is the first choice, by those who have the
-    /// weights elsewhere; `None` leaves it to the processor and `model`.
+    /// Per-token losses and top-1 hits of a batch, computed on the device that has the weights; `None`: the
+    /// CPU computes them from `model`.
     ///
     /// # Errors
     /// What a device says.
@@ -87,7 +87,7 @@ pub trait Work: Debug + Send {
         Ok(None)
     }
 
-    /// Brings back what is elsewhere, on a device: the weights, and what the optimizer remembers.
+    /// Copies weights and optimizer state back from a device.
     /// [`Trainer::run`](super::Trainer::run) does it before a measurement, a save, a look of the
     /// hooks ([`Hooks::needs_weights`](super::Hooks::needs_weights)), and however it ends. Ranks need
     /// not agree on it.

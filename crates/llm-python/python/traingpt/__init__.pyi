@@ -92,6 +92,8 @@ class History(TypedDict):
     loss: NDArray[np.float32]
     lr: NDArray[np.float32]
     grad_norm: NDArray[np.float32]
+    val_step: NotRequired[NDArray[np.int64]]
+    val_loss: NotRequired[NDArray[np.float64]]
 
 @type_check_only
 class Evaluation(TypedDict):
@@ -135,6 +137,12 @@ class Trainer:
         preset: Literal["original"] | None = None,
         data_as: Literal["text", "bytes", "u16", "chats"] | None = None,
         end_of_text: Literal["none", "files", "marked"] | None = None,
+        out: _Path | None = None,
+        device: str | None = None,
+        eval_every: int | None = None,
+        save_every: int | None = None,
+        patience: int | None = None,
+        skip_spikes: float | None = None,
         threads: int | None = None,
         **settings: Unpack[Settings],
     ) -> Self: ...

@@ -39,14 +39,14 @@ pub(super) const FEWEST_BYTES_FOR_BPE: u64 = 100_000;
 /// Tokens of that vocabulary.
 pub const VOCAB_SIZE: usize = 2048;
 /// Passes over the text up to which nothing has to be dropped: without dropout the best measurement came
-/// after three to six, ..
+/// after three to six.
 const WITHOUT_DROPOUT: f64 = 4.0;
-/// .. and up to which a tenth is enough.
+/// Passes over the text up to which a dropout of a tenth is enough.
 const WITH_LITTLE: f64 = 16.0;
 /// Passes over a text in tokens of a learned vocabulary after which a run gets worse, with dropout too: 100 kB
 /// came to 1.71 and 1.77 bits a byte after nine and ten, to 1.77 after fourteen, to 1.82 after nineteen.
 pub(super) const MOST_PASSES_LEARNED: f64 = 10.0;
-/// The same in bytes and characters, from which a pass teaches less.
+/// Passes over a text in bytes or characters, from which a pass teaches less, after which a run gets worse.
 pub(super) const MOST_PASSES: f64 = 40.0;
 /// Tokens that are scored in the time in which one is learned, at least.
 const SCORED_A_LEARNT: f64 = 2.0;
@@ -56,9 +56,9 @@ pub const FEWEST_STEPS: u64 = 50;
 /// A text, in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TextLength {
-    /// Those to learn.
-    pub learnt: f64,
-    /// Those to judge by.
+    /// Training tokens.
+    pub learned: f64,
+    /// Validation tokens.
     pub unseen: f64,
     /// Steps between two measurements; 0: at the end alone.
     pub eval_every: u64,
@@ -94,8 +94,8 @@ impl Trial {
     /// How long `steps` take, measurements included.
     pub fn seconds(&self, steps: u64, text: &TextLength) -> f64 {
         let scored = |most: f64| most.min(text.unseen);
-        let learnt = steps as f64 * self.tokens;
-        let last = scored(final_tokens(learnt as u64, self.parameters) as f64);
+        let learned = steps as f64 * self.tokens;
+        let last = scored(final_tokens(learned as u64, self.parameters) as f64);
         let once = scored(PERIODIC_TOKENS as f64);
         let times = steps.saturating_sub(1).checked_div(text.eval_every).unwrap_or(0);
         // The last state may be the best: it is measured like the others too.
@@ -106,7 +106,7 @@ impl Trial {
 
     /// The most steps that fit, and that the text is good for.
     pub fn steps(&self, text: &TextLength, seconds: f64) -> u64 {
-        let enough = (text.most_passes * text.learnt / self.tokens).ceil() as u64;
+        let enough = (text.most_passes * text.learned / self.tokens).ceil() as u64;
         let (mut fits, mut over) = (0, enough.max(FEWEST_STEPS) + 1);
         while over - fits > 1 {
             let middle = fits + (over - fits) / 2;
@@ -131,7 +131,7 @@ pub fn choose(text: &TextLength, seconds: f64, trials: &[Trial]) -> Option<Chose
     let worth = trials.iter().rev().find(|trial| trial.is_worth(text, seconds));
     let trial = worth.or(trials.first())?;
     let steps = trial.steps(text, seconds);
-    let passes = steps as f64 * trial.tokens / text.learnt.max(1.0);
+    let passes = steps as f64 * trial.tokens / text.learned.max(1.0);
     let dropout = match passes {
         few if few <= WITHOUT_DROPOUT => 0.0,
         some if some <= WITH_LITTLE => 0.1,
@@ -165,8 +165,8 @@ mod tests {
 
     fn text() -> impl Strategy<Value = TextLength> {
         (1e3..1e9f64, 0.0..1e8f64, prop_oneof![Just(0), 10..1000u64]).prop_map(
-            |(learnt, unseen, eval_every)| TextLength {
-                learnt,
+            |(learned, unseen, eval_every)| TextLength {
+                learned,
                 unseen,
                 eval_every,
                 most_passes: MOST_PASSES,
@@ -186,7 +186,7 @@ mod tests {
             prop_assert!(choice.steps >= FEWEST_STEPS);
             // One step more would be too many for the time or for the text.
             let more = trial.seconds(choice.steps + 1, &text) > seconds;
-            let passes = (choice.steps + 1) as f64 * trial.tokens / text.learnt;
+            let passes = (choice.steps + 1) as f64 * trial.tokens / text.learned;
             prop_assert!(more || passes > MOST_PASSES || choice.steps == FEWEST_STEPS);
         }
 
@@ -213,7 +213,7 @@ mod tests {
         let trials =
             trials.map(|(size, step, tokens)| Trial { size, step, tokens, parameters: 1 << 20 });
         let length = |all: f64, most_passes| TextLength {
-            learnt: 0.9 * all,
+            learned: 0.9 * all,
             unseen: 0.1 * all,
             eval_every: 250,
             most_passes,

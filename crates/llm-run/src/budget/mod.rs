@@ -35,14 +35,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Of the time, what is planned for; the rest is for what cannot be foreseen.
+/// Share of the time that is planned; the rest is for what cannot be foreseen.
 const PLANNED: f64 = 0.9;
-/// Of the time, what the trial of a size takes.
+/// Share of the time for the trial of one size.
 const OF_A_TRIAL: f64 = 0.01;
-/// Bytes in a second of which a vocabulary is learned, at most [`MOST_LEARNED`], ..
+/// Bytes per second from which a vocabulary is learned, of at most [`MOST_LEARNED`].
 const LEARNED_A_SECOND: f64 = 3e6;
 const MOST_LEARNED: f64 = 32e6;
-/// .. and that are then cut into tokens.
+/// Bytes per second that are cut into tokens.
 const CUT_A_SECOND: f64 = 15e6;
 /// Bytes that a token of a learned vocabulary stands for, at least.
 const BYTES_A_TOKEN: f64 = 2.5;
@@ -101,7 +101,7 @@ pub fn in_time(
         trial.tokens *= filling;
     }
     let text = TextLength {
-        learnt: all * (1.0 - val_frac),
+        learned: all * (1.0 - val_frac),
         unseen: all * val_frac + val as f64 / a_token,
         eval_every,
         most_passes: if filled.learns() { MOST_PASSES_LEARNED } else { MOST_PASSES },
@@ -124,7 +124,7 @@ pub fn in_time(
     Ok((Options { time: None, ..options }, Some(Note::Chosen { seconds, bytes, settings })))
 }
 
-/// What is known of the lengths of conversations.
+/// The lengths of conversations.
 #[derive(Debug)]
 struct Lengths {
     /// The window that is chosen for them.
@@ -136,7 +136,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// Those of an input that holds conversations, in bytes and marks; of a vocabulary that is not learned
+    /// Lengths of the conversations of an input, in bytes and marks; of a vocabulary that is not learned
     /// yet as many as its tokens are at most.
     fn of(input: &Input, learns: bool) -> Result<Option<Lengths>> {
         let Some(chats) = input.chats() else { return Ok(None) };
@@ -150,7 +150,7 @@ impl Lengths {
         Ok(Some(Lengths { seq_len: fitted(&lengths), tokens, mean }))
     }
 
-    /// How much of a window a conversation fills.
+    /// Share of a window that a conversation fills.
     fn filling(&self, options: &Options) -> f64 {
         let seq_len = whole(&options.given, "seq").unwrap_or(self.seq_len as u64);
         (self.mean / seq_len.max(1) as f64).clamp(0.01, 1.0)
@@ -163,7 +163,7 @@ fn refuse(options: &Options) -> Result<()> {
     let why = if options.load.is_some() {
         message!("{time} chooses a new run; with {load}, {steps} or {max_time} says how long")
     } else if options.data.is_empty() {
-        message!("{time} is for text of one's own: it needs {data}")
+        message!("{time} needs {data}")
     } else if options.given.contains_key("steps") || options.epochs.is_some() {
         message!("{time} chooses the steps: leave {steps} and {epochs} out")
     } else if options.data_as == Some(DataForm::U16) {

@@ -12,11 +12,28 @@ use llm_core::settings as of_core;
 use llm_core::tokenizer::IdsTokenizer;
 use llm_core::{AttentionSpec, Config};
 use std::ffi::OsStr;
+use std::path::PathBuf;
 use std::time::Duration;
 use toml::{Table, Value};
 
-/// What a face has to add: a table, a key and its value.
+/// What a front end has to add: a table, a key and its value.
 pub type Beside = (&'static str, String, Option<Value>);
+
+/// The value of a setting in a run, where it has an effect.
+type ValueOf<'a> = dyn Fn(&Setting) -> Option<of_core::Value> + 'a;
+
+/// The sizes of a model among its settings.
+const SIZES: [&str; 3] = ["seq", "dmodel", "layers"];
+
+/// Whether a setting is an option of the model.
+fn is_option(of: &Setting) -> bool {
+    of.key.starts_with("model.") && !SIZES.contains(&of.name)
+}
+
+/// A path that may be none.
+fn path_of(path: Option<&PathBuf>) -> Option<Value> {
+    path.map(|path| text(path.as_os_str()))
+}
 
 /// Tables of settings, in the order in which they are put in.
 #[derive(Debug, Default)]
@@ -40,94 +57,114 @@ impl Sheet {
         threads: usize,
         beside: Vec<Beside>,
     ) -> Sheet {
-        let mut sheet = Sheet::default();
-        let s = &mut sheet;
-        let Decided { files, config, recipe, ref attention, tokenizer, .. } = *decided;
-        let Decided { steps, sample_seed, .. } = *decided;
+        let Decided { config, recipe, ref attention, steps, sample_seed, .. } = *decided;
         // As they are asked for: the steps from here on, the seed that is left.
         let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
         // Excluded by another option, even where that is false.
-        let learns_by_heart = beside.iter().any(|(_, key, of)| key == "overfit" && of.is_some());
+        let memorises = beside.iter().any(|(_, key, of)| key == "overfit" && of.is_some());
         let left_out = |of: &Setting| match of.name {
-            "val_frac" => !files.val.is_empty(),
-            "accum" => learns_by_heart,
+            "val_frac" => !decided.files.val.is_empty(),
+            "accum" => memorises,
             "loss_on" => !matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. }),
             _ => !(of.applies)(recipe),
         };
-        let rows = |s: &mut Sheet, wanted: &dyn Fn(&Setting) -> bool| {
-            for of in SETTINGS.iter().filter(|of| wanted(of)) {
-                let value = of.value(config, recipe).filter(|_| !left_out(of));
-                s.given(of.name, value.and_then(typed));
-            }
-        };
-        let usual = AttentionSpec::new("", 0); // the number of heads is always said
-        let of_attention = |s: &mut Sheet, rows: &[AttentionRow]| {
-            for AttentionRow { setting, get, .. } in rows {
-                let value = get(attention).filter(|value| get(&usual).as_ref() != Some(value));
-                s.given(setting.name, value.and_then(typed));
-            }
-        };
-        let is_one_of = |names: &'static [&str]| move |of: &Setting| names.contains(&of.name);
-        const SIZES: &[&str] = &["seq", "dmodel", "layers"];
+        let value = |of: &Setting| of.value(config, recipe).filter(|_| !left_out(of));
+        let mut sheet = Sheet::default();
+        sheet.data(decided, options, &value);
+        sheet.model(config, recipe, attention, &value);
+        sheet.training(options, recipe, &value);
+        sheet.table("output");
+        sheet.put("log_every", whole(options.habits.log_every.unwrap_or(LOG_EVERY)));
+        sheet.put("threads", whole(threads as u64));
+        sheet.given("sample_every", options.habits.sample_every.map(whole));
+        sheet.beside(beside);
+        sheet
+    }
 
-        s.table("data");
-        s.list("data", files.data.iter().map(|path| text(path.as_os_str())).collect());
-        s.given("data_as", options.data_as.map(form));
-        let ends = options.end_of_text.map(ends).or(ends_of(&recipe.data));
-        s.given("end_of_text", ends);
-        rows(s, &is_one_of(&["val_frac"]));
+    /// Where the text comes from, and how it is cut.
+    fn data(&mut self, decided: &Decided<'_>, options: &Options, value: &ValueOf<'_>) {
+        let Decided { files, recipe, tokenizer, .. } = *decided;
+        self.table("data");
+        self.list("data", files.data.iter().map(|path| text(path.as_os_str())).collect());
+        self.given("data_as", options.data_as.map(DataForm::name));
+        let ends = options.end_of_text.map(EndOfText::name).or(ends_of(&recipe.data));
+        self.given("end_of_text", ends);
+        self.rows(value, |of| of.name == "val_frac");
         let tokens = &options.tokenizer;
         match &tokens.kind {
-            Some(TokenizerKind::File(path)) => s.put("tokenizer", text(path.as_os_str())),
+            Some(TokenizerKind::File(path)) => self.put("tokenizer", text(path.as_os_str())),
             // Numbers need none.
-            _ => s.given("tokenizer", (tokenizer != IdsTokenizer::NAME).then_some(tokenizer)),
+            _ => self.given("tokenizer", (tokenizer != IdsTokenizer::NAME).then_some(tokenizer)),
         }
         let learns = options.load.is_none() && tokens.kind == Some(TokenizerKind::Bpe);
         let learns = learns && tokens.bpe_vocab.is_none();
         let vocab_size = tokens.vocab_size.or(learns.then_some(VOCAB_SIZE));
-        s.given("vocab_size", vocab_size.map(|n| whole(n as u64)));
-        s.given("bpe_vocab", tokens.bpe_vocab.as_ref().map(|path| text(path.as_os_str())));
-        s.given("bpe_merges", tokens.bpe_merges.as_ref().map(|path| text(path.as_os_str())));
-        s.list("val", files.val.iter().map(|path| text(path.as_os_str())).collect());
-        s.given("allow_data_change", options.allow_data_change);
+        self.given("vocab_size", vocab_size.map(|n| whole(n as u64)));
+        self.given("bpe_vocab", path_of(tokens.bpe_vocab.as_ref()));
+        self.given("bpe_merges", path_of(tokens.bpe_merges.as_ref()));
+        self.list("val", files.val.iter().map(|path| text(path.as_os_str())).collect());
+        self.given("allow_data_change", options.allow_data_change);
+    }
 
-        s.table("model");
-        rows(s, &is_one_of(SIZES));
+    /// Sizes and options of the model.
+    fn model(
+        &mut self,
+        config: &Config,
+        recipe: &Recipe,
+        attention: &AttentionSpec,
+        value: &ValueOf<'_>,
+    ) {
+        self.table("model");
+        self.rows(value, |of| SIZES.contains(&of.name));
         let (heads, others) = ATTENTION.split_at(1);
-        of_attention(s, heads);
-        let is_of_model = |of: &Setting| of.key.starts_with("model.") && !SIZES.contains(&of.name);
-        rows(s, &is_of_model);
+        self.of_attention(attention, heads);
+        self.rows(value, is_option);
         // Only where they are not the baseline's: models that have no such setting read the file.
         let baseline = Config::new(0, 0, 0, 0);
         for of in &FURTHER {
             let [value, usual] = [config, &baseline].map(|config| of.value(config, recipe));
             let value = value.filter(|value| usual.as_ref() != Some(value));
-            s.given(of.name, value.and_then(typed));
+            self.given(of.name, value.and_then(typed));
         }
-        of_attention(s, others);
+        self.of_attention(attention, others);
+    }
 
+    /// How the model learns, how often it is measured and saved.
+    fn training(&mut self, options: &Options, recipe: &Recipe, value: &ValueOf<'_>) {
         let habits = &options.habits;
-        s.table("training");
-        s.given("load", options.load.as_ref().map(|path| text(path.as_os_str())));
-        s.given("preset", options.preset.map(Preset::name));
-        rows(s, &|of| !is_of_model(of) && !SIZES.contains(&of.name) && of.name != "val_frac");
-        s.list("optimizer_set", own_numbers(recipe).map(Value::String).collect());
-        s.put("eval_every", whole(habits.eval_every.unwrap_or(INTERVAL)));
-        s.put("save_every", whole(habits.save_every.unwrap_or(INTERVAL)));
-        s.given("keep", habits.keep.map(|n| whole(n as u64)));
-        s.given("epochs", None::<f64>); // in `steps`
-        s.given("time", None::<f64>); // in what it chose
-        s.given("max_time", options.max_time.map(seconds));
-        s.given("patience", habits.patience.map(whole));
-        s.given("skip_spikes", habits.skip_spikes.map(number));
-        s.given("save_opt", habits.save_opt);
+        self.table("training");
+        self.given("load", path_of(options.load.as_ref()));
+        self.given("preset", options.preset.map(Preset::name));
+        let others =
+            |of: &Setting| !is_option(of) && !SIZES.contains(&of.name) && of.name != "val_frac";
+        self.rows(value, others);
+        self.list("optimizer_set", own_numbers(recipe).map(Value::String).collect());
+        self.put("eval_every", whole(habits.eval_every.unwrap_or(INTERVAL)));
+        self.put("save_every", whole(habits.save_every.unwrap_or(INTERVAL)));
+        self.given("keep", habits.keep.map(|n| whole(n as u64)));
+        self.given("epochs", None::<f64>); // in `steps`
+        self.given("time", None::<f64>); // in what it chose
+        self.given("max_time", options.max_time.map(seconds));
+        self.given("patience", habits.patience.map(whole));
+        self.given("skip_spikes", habits.skip_spikes.map(number));
+        self.given("save_opt", habits.save_opt);
+    }
 
-        s.table("output");
-        s.put("log_every", whole(habits.log_every.unwrap_or(LOG_EVERY)));
-        s.put("threads", whole(threads as u64));
-        s.given("sample_every", habits.sample_every.map(whole));
-        s.beside(beside);
-        sheet
+    /// The settings of these rows.
+    fn rows(&mut self, value: &ValueOf<'_>, wanted: impl Fn(&Setting) -> bool) {
+        for of in SETTINGS.iter().filter(|of| wanted(of)) {
+            self.given(of.name, value(of).and_then(typed));
+        }
+    }
+
+    /// The attention's settings of these rows that are not the usual; the number of heads is always
+    /// said.
+    fn of_attention(&mut self, attention: &AttentionSpec, rows: &[AttentionRow]) {
+        let usual = AttentionSpec::new("", 0);
+        for AttentionRow { setting, get, .. } in rows {
+            let value = get(attention).filter(|value| get(&usual).as_ref() != Some(value));
+            self.given(setting.name, value.and_then(typed));
+        }
     }
 
     /// The other entries, except for keys that have been put in.
@@ -143,8 +180,8 @@ impl Sheet {
     /// Where a run is saved, and whether anything is done at all.
     pub fn place(&mut self, options: &Options) {
         self.table("checkpoints");
-        self.given("save", options.save.as_ref().map(|path| text(path.as_os_str())));
-        self.given("out", options.out.as_ref().map(|path| text(path.as_os_str())));
+        self.given("save", path_of(options.save.as_ref()));
+        self.given("out", path_of(options.out.as_ref()));
         self.given("no_save", options.no_save);
     }
 
@@ -231,24 +268,7 @@ fn shown(value: &Value) -> String {
 fn ends_of(data: &DataSource) -> Option<&'static str> {
     match data {
         DataSource::Files { end_of_text: EndOfText::None, .. } | DataSource::Stories { .. } => None,
-        DataSource::Files { end_of_text, .. } => Some(ends(*end_of_text)),
-    }
-}
-
-fn ends(of: EndOfText) -> &'static str {
-    match of {
-        EndOfText::None => "none",
-        EndOfText::Files => "files",
-        EndOfText::Marked => "marked",
-    }
-}
-
-fn form(of: DataForm) -> &'static str {
-    match of {
-        DataForm::Text => "text",
-        DataForm::Bytes => "bytes",
-        DataForm::U16 => "u16",
-        DataForm::Chats => "chats",
+        DataSource::Files { end_of_text, .. } => Some(end_of_text.name()),
     }
 }
 

@@ -11,7 +11,7 @@ use llm_formats::tokenizers::begin_of_text;
 /// What stands in the place of a prompt.
 #[derive(Clone, Debug)]
 pub struct Beginning {
-    /// Its tokens, at least one.
+    /// The tokens, at least one.
     pub tokens: Vec<TokenId>,
     /// What to call it.
     pub what: Message,

@@ -65,7 +65,7 @@ impl Input {
         }
     }
 
-    /// Its conversations, when that is what it is.
+    /// The conversations, when the input holds some.
     pub fn chats(&self) -> Option<&Conversations> {
         match self {
             Input::Files(files) => files.chats.as_ref(),

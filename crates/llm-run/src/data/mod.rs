@@ -32,8 +32,8 @@ const MOST_REPEATED: f64 = 0.5;
 /// Keys of a message with what a model thinks before it answers.
 const THOUGHTS: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
-/// How many of `count` stories are for training.
-pub fn learnt(count: u64, val_frac: f64) -> u64 {
+/// The number of training stories among `count`.
+pub fn training_stories(count: u64, val_frac: f64) -> u64 {
     count - (count as f64 * val_frac) as u64
 }
 
@@ -55,9 +55,9 @@ pub struct Data {
 /// What is known of the conversations of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChatFacts {
-    /// Those to learn.
+    /// Training conversations.
     pub count: usize,
-    /// Those of them that are longer than a window.
+    /// Training conversations that are longer than a window.
     pub longer: usize,
     /// A question, of an unseen conversation if there is one, with what was said before.
     pub question: Option<Vec<Turn>>,
@@ -105,7 +105,7 @@ impl Data {
         }
     }
 
-    /// The same without a word on what is unseen. Stories that `told` holds are not generated
+    /// [`Data::new`] without validation data of its own. Stories that `told` holds are not generated
     /// again.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Data {
             Input::Files(files) => return Data::of_files(*files, val_frac, cut, tokenizer),
         };
         let seq_len = cut.seq_len;
-        let cut = learnt(count, val_frac);
+        let cut = training_stories(count, val_frac);
         let known = told.take().filter(|told| told.parts() == (seed, count, cut));
         let told = told.insert(match known {
             Some(known) => known,
@@ -274,16 +274,16 @@ fn nothing_said(name: Message) -> Message {
 }
 
 /// Refuses to validate on a file of the training data, by whatever name, or on passages of it.
-fn check_unseen(val: &Files, learnt: &Files) -> Result<()> {
-    if let Some((own, other)) = val.texts.equal_file(&learnt.texts)? {
+fn check_unseen(val: &Files, train: &Files) -> Result<()> {
+    if let Some((own, other)) = val.texts.equal_file(&train.texts)? {
         return Err(RunError::Data(message!(
-            "{} of {val} is learnt too, as {}: nothing in it is unseen; take it out of {data}, or \
+            "{} of {val} is learned too, as {}: nothing in it is unseen; take it out of {data}, or \
              leave {val} out",
             val.names[own],
-            learnt.names[other]
+            train.names[other]
         )));
     }
-    if let (Some(chats), Some(others)) = (&val.chats, &learnt.chats) {
+    if let (Some(chats), Some(others)) = (&val.chats, &train.chats) {
         let again = chats.repeated_in(others);
         return match again < MOST_REPEATED {
             true => Ok(()),
@@ -292,20 +292,20 @@ fn check_unseen(val: &Files, learnt: &Files) -> Result<()> {
                  {data}, or leave {val} out",
                 val.name,
                 100.0 * again,
-                learnt.name
+                train.name
             ))),
         };
     }
-    let again = val.texts.repeated_in(&learnt.texts)?;
+    let again = val.texts.repeated_in(&train.texts)?;
     if again < MOST_REPEATED {
         return Ok(());
     }
     Err(RunError::Data(message!(
-        "{} of {val}: {:.0} % of its passages are learnt too, word for word, in {}; take them out \
+        "{} of {val}: {:.0} % of its passages are learned too, word for word, in {}; take them out \
          of {data}, or leave {val} out",
         val.name,
         100.0 * again,
-        learnt.name
+        train.name
     )))
 }
 
@@ -364,7 +364,7 @@ fn unseen(files: &Files, share: f64) -> Result<Message> {
     })
 }
 
-/// Of what the vocabulary consists, when it is not all bytes.
+/// The units of the vocabulary, when they are not all bytes.
 fn vocabulary(tokenizer: &dyn Tokenizer) -> Option<Message> {
     let size = tokenizer.vocab_size();
     match kind(tokenizer) {

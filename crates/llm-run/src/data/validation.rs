@@ -93,7 +93,7 @@ impl Validation {
         Validation { windows: data.windows(seq_len), data, tokenizer, stories: None, about: None }
     }
 
-    /// The same, and what was done to its text.
+    /// The validation data, and what was done to their text.
     pub(super) fn with(self, about: Option<Message>) -> Validation {
         Validation { about, ..self }
     }
@@ -204,7 +204,7 @@ impl Validation {
         self.score_together(&mut OneProcess, model, batch_size, limit, |tokens, _, _| stop(tokens))
     }
 
-    /// The same, by those who work. `seen` is given each window and what the model said
+    /// [`Validation::score`] by all workers. `seen` is given each window and what the model said
     /// about it too.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Of at most `limit` tokens, in evenly spaced windows.
+    /// A measurement on at most `limit` tokens, in evenly spaced windows.
     pub fn new(val: &Validation, limit: usize) -> Slices {
         let facts = val.stories.as_ref().map(|_| FactTable::default());
         let windows = val.windows_of(limit);

@@ -37,7 +37,7 @@ impl Lock {
         }
     }
 
-    /// Its file came to lie next to `path`, if that is so.
+    /// The file of the lock, if it came to lie next to `path`.
     pub(super) fn follow(&mut self, path: &Path) {
         let moved = beside(path);
         if is(&self.file, &moved) {

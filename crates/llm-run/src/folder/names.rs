@@ -104,7 +104,7 @@ pub(super) fn refuse_links(dir: &Path) -> Result<()> {
     names.chain(numbered(dir, "", "")).try_for_each(|name| refuse_link(&inside(dir, &name)))
 }
 
-/// The same for one name that the program makes up.
+/// Refuses a link at one name that the program makes up.
 ///
 /// # Errors
 /// [`RunError::Create`].

@@ -8,7 +8,7 @@ pub fn config(run: &Path) -> Option<Table> {
     config_text(run)?.parse().ok()
 }
 
-/// The same as it is written.
+/// The settings in a run's folder, as they are written.
 pub fn config_text(run: &Path) -> Option<String> {
     let path = run.join("config.toml");
     // Nothing that a program waits at.
@@ -23,7 +23,7 @@ pub fn setting<'a>(config: &'a Table, key: &str) -> Option<&'a Value> {
     config.values().find_map(|table| table.as_table()?.get(key))
 }
 
-/// The same of one that is a whole number.
+/// The value of a key that is a whole number.
 pub fn whole_setting(config: &Table, key: &str) -> Option<u64> {
     u64::try_from(setting(config, key)?.as_integer()?).ok()
 }

@@ -11,7 +11,7 @@ pub type Point = (f64, f64);
 
 /// Most buckets that a curve is made of; when they are full, two neighbours become one.
 const MOST_BUCKETS: usize = 512;
-/// The same of what is shown smaller than the losses.
+/// Most buckets of a curve that is shown smaller than the losses.
 const MOST_BESIDE: usize = 160;
 
 /// The losses, and the curves logged with them.
@@ -19,7 +19,7 @@ const MOST_BESIDE: usize = 160;
 pub struct Curves {
     /// Loss of the batches. Of many steps, the smallest and the largest.
     pub train: Vec<Point>,
-    /// The same, as a mean over its neighbours.
+    /// Loss of the batches, as a mean over neighbouring steps.
     pub smooth: Vec<Point>,
     /// Loss on unseen data.
     pub val: Vec<Point>,

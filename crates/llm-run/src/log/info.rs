@@ -18,9 +18,9 @@ const MOST_BYTES: u64 = 1 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunInfo {
-    /// Who trains.
+    /// Name of the program.
     pub program: String,
-    /// Its version, with its commit where that is known.
+    /// Version of the program, with its commit where that is known.
     pub version: String,
     /// When the run began, in UTC as RFC 3339 writes it.
     pub started: String,
@@ -73,7 +73,7 @@ pub struct RunInfo {
     pub tokens_per_s: f64,
     /// Useful floating-point operations of learning from a token.
     pub flops_per_token: f64,
-    /// The same a second at that speed, in units of 10⁹.
+    /// Useful floating-point operations per second at that speed, in units of 10⁹.
     pub gflops: f64,
     /// The most that the machine was measured to do, in the same unit.
     pub peak_gflops: Option<f64>,
@@ -101,7 +101,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// Its name in the file.
+    /// Name of the state in the file.
     pub fn name(self) -> &'static str {
         match self {
             RunState::Running => "running",
@@ -159,7 +159,7 @@ impl RunInfo {
         known.into_iter().flatten().min_by(f64::total_cmp)
     }
 
-    /// The same as bits for each byte of text, where tokens stand for text: comparable between
+    /// Validation loss as bits for each byte of text, where tokens stand for text: comparable between
     /// tokenizers.
     pub fn bits_per_byte(&self) -> Option<f64> {
         let measured = self.result.as_ref().filter(|result| result.val_loss > 0.0);

@@ -10,10 +10,10 @@ pub struct Row {
     pub step: u64,
     /// Tokens trained on so far, by all steps.
     pub tokens: u64,
-    /// Of the batch, before the update, in nats per token.
+    /// Loss of the batch before the update, in nats per token.
     #[serde(deserialize_with = "number")]
     pub loss: f32,
-    /// On unseen data after this step, where it was measured.
+    /// Loss on unseen data after this step, where it was measured, in nats per token.
     pub val_loss: Option<f64>,
     /// Learning rate.
     #[serde(deserialize_with = "number")]

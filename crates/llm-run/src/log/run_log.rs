@@ -11,9 +11,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Rows wait in memory no longer than this, so that they can be watched, ..
+/// Longest time that rows wait in memory, so that they can be watched.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// .. and no more bytes of them than this.
+/// Most bytes of rows that wait in memory.
 const MOST_WAITING: usize = 1 << 16;
 
 /// The log of a run, open at its end.
@@ -72,7 +72,7 @@ impl RunLog {
         self.tokens
     }
 
-    /// Its folder has another name now: the open files went along, and nothing written to them is
+    /// The folder has another name now: the open files went along, and nothing written to them is
     /// lost. A failure caused by that is cleared.
     pub fn moved_to(&mut self, dir: &Path) {
         self.files.iter_mut().for_each(|file| file.moved_to(dir));

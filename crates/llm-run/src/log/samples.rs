@@ -48,7 +48,7 @@ impl Samples {
         Ok(Samples { dir: dir.to_path_buf() })
     }
 
-    /// Those in the folder of a run, whatever became of it.
+    /// The samples in the folder of a run, whatever became of it.
     ///
     /// # Errors
     /// [`Error::Io`] with the path.

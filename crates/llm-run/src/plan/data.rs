@@ -71,9 +71,7 @@ pub(super) fn resumed(
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
-            return Err(RunError::Usage(message!(
-                "{val} is for text of one's own: it needs {data}"
-            )));
+            return Err(RunError::Usage(message!("{val} needs {data}")));
         }
         (_, false) => Some(options.files(&files.val, reading)?),
     };
@@ -131,10 +129,10 @@ pub fn own_unseen(
 }
 
 /// The note when training data is scored.
-pub fn about_learnt(input: &Input, recipe: &Recipe) -> Option<Message> {
+pub fn about_training_data(input: &Input, recipe: &Recipe) -> Option<Message> {
     (matches!(input, Input::Files(_)) && input.source() == recipe.data).then(|| {
         message!(
-            "data    learnt by this run, its unseen part and the rest: without {data} the part alone"
+            "data    learned by this run, its unseen part and the rest: without {data} the part alone"
         )
     })
 }

@@ -122,7 +122,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The same on data from these sources, for training and validation, in tokens of a
+    /// The settings on data from these sources, for training and validation, in tokens of a
     /// vocabulary. There is memory for it.
     pub(super) fn on(
         self,
@@ -199,8 +199,7 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
         return Err(RunError::Usage(why));
     }
     if stories && !options.val.is_empty() {
-        let why = message!("{val} is for text of one's own: it needs {data}");
-        return Err(RunError::Usage(why));
+        return Err(RunError::Usage(message!("{val} needs {data}")));
     }
     let numbers = options.data_as == Some(DataForm::U16);
     let of = if numbers { Choice::of_numbers } else { Choice::of };

@@ -11,8 +11,7 @@ use crate::options::Options;
 use llm_core::settings::Value;
 use toml::Table;
 
-/// The same flags, and for those of its habits that were not typed what the run had that they go on
-/// with. 0 stands for a habit that is given up.
+/// The options, with the habits of the run that goes on where none were given. 0 stands for a habit that is given up.
 pub fn with_habits(options: &Options) -> Options {
     let mut options = options.clone();
     if let Some(config) = own_config(&options) {

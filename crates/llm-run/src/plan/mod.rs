@@ -16,7 +16,7 @@ pub use checks::{check_heads, named_by_option};
 pub use fresh::Settings;
 pub use fresh::fitted;
 
-pub use data::{about_learnt, own_data, own_unseen};
+pub use data::{about_training_data, own_data, own_unseen};
 pub use files::TextFiles;
 pub use habits::with_habits;
 pub use loaded::more_than_offered;

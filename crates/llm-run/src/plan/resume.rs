@@ -29,115 +29,142 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     going_on(models, options, load(models, path)?, path)
 }
 
-/// One that is loaded, or was made otherwise, goes on; errors call it `path`.
+/// A run that was loaded, or made otherwise, goes on; errors call it `path`.
 ///
 /// # Errors
 /// As [`Plan::new`] with [`Options::load`].
 pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
-    let Loaded { run: loaded, mut tokenizer, has_optimizer } = loaded;
-    let given = &options.given;
-    let attention = loaded.model.attention().spec();
-    check_shape(options, &loaded, &attention, tokenizer.as_ref(), path)?;
-    if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val_frac")) {
-        let why = message!("{val_frac} {}: this run has its own validation text ({val})", share);
-        return Err(RunError::Usage(why));
-    }
-    check_share(options, &loaded.recipe)?;
-    check_optimizer(given, &loaded.recipe, has_optimizer)?;
-    let overridden = overridden(options, &loaded);
-    let (config, mut recipe, mut notes) = overridden.map_err(named_by_option)?;
+    let (given, has_optimizer) = (&options.given, loaded.has_optimizer);
+    check_given(options, &loaded, path)?;
+    let overridden = overridden(options, &loaded.run);
+    let (config, mut recipe, notes) = overridden.map_err(named_by_option)?;
     let own = settings::set_own(&mut recipe, &options.optimizer_set, models.optimizers);
     own.map_err(named_by_option)?;
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
-    let learns = recipe.total_steps > loaded.step || options.epochs.is_some();
-    let (mut steps, mut trainer) = (recipe.total_steps.saturating_sub(loaded.step), loaded);
-    trainer.model.set_dropout(config.dropout).map_err(named_by_option)?;
+    let text = TextDefaults::choose(options.preset);
+    let mut plan = Plan { loaded: Some(path.into()), notes, text, ..loaded.into() };
+    plan.steps = recipe.total_steps.saturating_sub(plan.trainer.step);
+    let learns = plan.steps > 0 || options.epochs.is_some();
+    adopt(models, &mut plan.trainer, config.dropout, recipe)?;
+    plan.notes.extend(notes_on_state(options, &plan, has_optimizer));
+    plan.memory = checked_memory(models, options, &plan.trainer, learns)?;
+    let before = plan.trainer.recipe.data.clone();
+    if learns || options.reads || !options.data.is_empty() {
+        read_data(models, options, learns, path, &mut plan)?;
+    }
+    let recipe = &plan.trainer.recipe;
+    let other_text = before != DataSource::NONE && before != recipe.data;
+    if learns && !options.habits.remembered.is_empty() {
+        plan.notes.push(Note::Habits(options.habits.remembered.clone()));
+    }
+    if let (Some(epochs), Some(data)) = (options.epochs, &plan.data) {
+        plan.steps = steps_of(epochs, data.tokens_of_epoch(recipe.seq_len), recipe)?;
+        plan.trainer.recipe.total_steps = plan.trainer.step.saturating_add(plan.steps);
+        plan.trainer.recipe.check_with(models.optimizers).map_err(named_by_option)?;
+    }
+    let data = plan.data.as_ref().filter(|_| learns);
+    plan.notes.extend(data.and_then(|data| unfit(data, &plan.trainer.recipe)));
+    // What was planned goes on as it was planned, to the byte.
+    if given.contains_key("steps") || options.epochs.is_some() {
+        plan.notes.extend(new_course(given, other_text, &mut plan.trainer)?);
+    }
+    plan.sample_seed = settings::whole(given, "seed").unwrap_or(plan.trainer.recipe.seed);
+    Ok(plan)
+}
+
+/// Refuses options that contradict what the run is.
+fn check_given(options: &Options, loaded: &Loaded, path: &Path) -> Result<()> {
+    let Loaded { run, tokenizer, has_optimizer } = loaded;
+    let attention = run.model.attention().spec();
+    check_shape(options, run, &attention, tokenizer.as_ref(), path)?;
+    if let (Some(_), Some(share)) = (&run.recipe.val_data, options.given.get("val_frac")) {
+        let why = message!("{val_frac} {}: this run has its own validation text ({val})", share);
+        return Err(RunError::Usage(why));
+    }
+    check_share(options, &run.recipe)?;
+    check_optimizer(&options.given, &run.recipe, *has_optimizer)
+}
+
+/// Gives the run its settings from now on. The optimizer keeps its state while it is the same one.
+fn adopt(models: &Models, trainer: &mut Trainer, dropout: f32, recipe: Recipe) -> Result<()> {
+    trainer.model.set_dropout(dropout).map_err(named_by_option)?;
     let mut optimizer = recipe.make_optimizer(models.optimizers)?;
     if recipe.optimizer == trainer.recipe.optimizer {
         optimizer.restore(std::mem::take(trainer.optimizer.state_mut()));
     }
     trainer.recipe = Recipe { optimizer_settings: optimizer.settings(), ..recipe };
     trainer.optimizer = optimizer;
+    Ok(())
+}
 
-    if steps > 0 && !has_optimizer && trainer.step > 0 {
+/// The notes on an optimizer without state, and on a run with nothing to do.
+fn notes_on_state(options: &Options, plan: &Plan, has_optimizer: bool) -> Vec<Note> {
+    let Plan { trainer, steps, .. } = plan;
+    let mut notes = Vec::new();
+    if *steps > 0 && !has_optimizer && trainer.step > 0 {
         let name = match trainer.optimizer.name() {
             AdamW::NAME => "AdamW",
             other => other,
         };
         notes.push(Note::NoOptimizerState { optimizer: name.into() });
     }
-    let done = !given.contains_key("steps") && options.epochs.is_none() && !options.writes;
-    if steps == 0 && done && trainer.recipe.data == DataSource::NONE {
+    let asked = options.given.contains_key("steps") || options.epochs.is_some() || options.writes;
+    if *steps == 0 && !asked && trainer.recipe.data == DataSource::NONE {
         notes.push(Note::Imported);
-    } else if steps == 0 && done && trainer.step > 0 {
+    } else if *steps == 0 && !asked && trainer.step > 0 {
         notes.push(Note::AllDone { steps: trainer.step });
     }
+    notes
+}
+
+/// Estimated bytes of the run, once there is memory for what is not loaded yet.
+fn checked_memory(
+    models: &Models,
+    options: &Options,
+    trainer: &Trainer,
+    learns: bool,
+) -> Result<u64> {
+    let Trainer { model, recipe, .. } = trainer;
+    let (config, attention) = (model.config(), model.attention().as_ref());
     let memory = match learns {
-        true => {
-            let attention = trainer.model.attention().as_ref();
-            training_memory(&config, attention, &trainer.recipe, models.optimizers, options)?
-        }
-        false => trainer.model.inference_memory(1, config.seq_len),
+        true => training_memory(config, attention, recipe, models.optimizers, options)?,
+        false => model.inference_memory(1, config.seq_len),
     };
-    // What was loaded is no longer in what is available.
-    require(memory.saturating_sub(held(&trainer))).map_err(|e| match e {
+    require(memory.saturating_sub(held(trainer))).map_err(|e| match e {
         // The model is what it is.
         RunError::Memory(e, _) => RunError::Memory(e, message!("{batch} or {seq}")),
         other => other,
     })?;
-    let held = held(&trainer);
-    let mut other_text = false;
-    let mut memory = memory;
-    let (files, read) = if learns || options.reads || !options.data.is_empty() {
-        let (files, recipe) = (TextFiles::of_run(options, path), &mut trainer.recipe);
-        let (before, seq_len) = (recipe.data.clone(), recipe.seq_len);
-        let context = config.seq_len;
-        let read = data::resumed(options, &files, recipe, &mut tokenizer, learns, path, context)?;
-        if recipe.seq_len != seq_len {
-            let [new, old] = [recipe.seq_len, seq_len].map(Value::from);
-            notes.push(Note::Replaces { option: "seq", new, old });
-            let attention = trainer.model.attention().as_ref();
-            memory = training_memory(&config, attention, recipe, models.optimizers, options)?;
-            require(memory.saturating_sub(held))?;
-        }
-        other_text = before != DataSource::NONE && before != recipe.data;
-        (files, Some(read))
-    } else {
-        (TextFiles::default(), None)
-    };
-    if files.remembered {
-        notes.push(Note::OwnText { files: files.data.clone() });
-    }
-    if learns && !options.habits.remembered.is_empty() {
-        notes.push(Note::Habits(options.habits.remembered.clone()));
-    }
-    if let (Some(epochs), Some(data)) = (options.epochs, &read) {
-        steps = steps_of(epochs, data.tokens_of_epoch(trainer.recipe.seq_len), &trainer.recipe)?;
-        trainer.recipe.total_steps = trainer.step.saturating_add(steps);
-        trainer.recipe.check_with(models.optimizers).map_err(named_by_option)?;
-    }
-    notes.extend(read.as_ref().filter(|_| learns).and_then(|data| unfit(data, &trainer.recipe)));
-    // What was planned goes on as it was planned, to the byte.
-    if given.contains_key("steps") || options.epochs.is_some() {
-        notes.extend(new_course(given, other_text, &mut trainer)?);
-    }
-    Ok(Plan {
-        steps,
-        data: read,
-        tokenizer,
-        files,
-        loaded: Some(path.to_path_buf()),
-        notes,
-        memory,
-        sample_seed: settings::whole(given, "seed").unwrap_or(trainer.recipe.seed),
-        text: TextDefaults::choose(options.preset),
-        trainer,
-    })
+    Ok(memory)
 }
 
-/// A finished run goes on at such a part of its peak: enough to learn, not enough to lose what it knows.
+/// Reads the data of the run, with notes on what was found.
+fn read_data(
+    models: &Models,
+    options: &Options,
+    learns: bool,
+    path: &Path,
+    plan: &mut Plan,
+) -> Result<()> {
+    let Plan { trainer, tokenizer, .. } = plan;
+    let (context, recipe) = (trainer.model.config().seq_len, &mut trainer.recipe);
+    let (files, seq_len) = (TextFiles::of_run(options, path), recipe.seq_len);
+    plan.data = Some(data::resumed(options, &files, recipe, tokenizer, learns, path, context)?);
+    if recipe.seq_len != seq_len {
+        let [new, old] = [recipe.seq_len, seq_len].map(Value::from);
+        plan.notes.push(Note::Replaces { option: "seq", new, old });
+        plan.memory = checked_memory(models, options, trainer, true)?;
+    }
+    if files.remembered {
+        plan.notes.push(Note::OwnText { files: files.data.clone() });
+    }
+    plan.files = files;
+    Ok(())
+}
+
+/// Share of its peak rate at which a finished run goes on: enough to learn, not enough to forget.
 const GOES_ON_AT: f32 = 0.1;
-/// Another text needs more, and costs more of what it knows: docs/fine_tuning.md has the measurement.
+/// Share of its peak rate at which a run goes on with other text; docs/fine_tuning.md has the measurement.
 const LEARNS_OTHER_AT: f32 = 0.3;
 
 /// More steps for a run at hand, as where it is loaded and asked for them, with a rate perhaps; what there
@@ -284,7 +311,7 @@ fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
             Err(RunError::Usage(message!(
-                "{val_frac} {}: the run set apart {}, so it has learnt some of what would be \
+                "{val_frac} {}: the run set apart {}, so it has learned some of what would be \
                  called unseen; leave it out, or add {allow_data_change}",
                 share,
                 before

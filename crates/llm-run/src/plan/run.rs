@@ -1,6 +1,7 @@
 //! What a plan is, and what it decided.
 
 use super::files::TextFiles;
+use super::loaded::Loaded;
 use crate::data::Data;
 use crate::defaults::TextDefaults;
 use crate::error::Result;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A run that may begin.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// Weights, moments, settings, step.
     pub trainer: Trainer,
@@ -46,9 +47,9 @@ pub struct Decided<'a> {
     pub files: &'a TextFiles,
     /// Sizes and options of the model.
     pub config: &'a Config,
-    /// How it learns.
+    /// Settings of the training.
     pub recipe: &'a Recipe,
-    /// Its attention.
+    /// Attention of the model.
     pub attention: AttentionSpec,
     /// The tokenizer's name.
     pub tokenizer: &'a str,
@@ -56,6 +57,25 @@ pub struct Decided<'a> {
     pub steps: u64,
     /// Seed of generated text.
     pub sample_seed: u64,
+}
+
+impl From<Loaded> for Plan {
+    /// A run as it was loaded, without data and with nothing to do.
+    fn from(loaded: Loaded) -> Plan {
+        let Loaded { run: trainer, tokenizer, .. } = loaded;
+        Plan {
+            steps: 0,
+            tokenizer,
+            data: None,
+            files: TextFiles::default(),
+            loaded: None,
+            notes: Vec::new(),
+            memory: 0,
+            sample_seed: trainer.recipe.seed,
+            text: TextDefaults::choose(None),
+            trainer,
+        }
+    }
 }
 
 impl Plan {

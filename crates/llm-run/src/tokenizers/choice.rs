@@ -25,7 +25,7 @@ pub struct TokenizerOptions {
     pub vocab_size: Option<usize>,
     /// The vocabulary of a BPE, with its merges.
     pub bpe_vocab: Option<PathBuf>,
-    /// Those.
+    /// GPT-2's merges.txt.
     pub bpe_merges: Option<PathBuf>,
 }
 
@@ -132,7 +132,7 @@ impl Choice {
         };
         if let (Some(size), false) = (vocab_size, matches!(choice, Some(Choice::Learn { .. }))) {
             return usage(message!(
-                "{vocab_size} {} is for a vocabulary that is learnt: it needs {tokenizer} bpe",
+                "{vocab_size} {} is for a vocabulary that is learned: it needs {tokenizer} bpe",
                 size
             ));
         }
@@ -150,7 +150,7 @@ impl Choice {
         Ok(choice)
     }
 
-    /// Its kind, as checkpoints name it.
+    /// The kind, as checkpoints name it.
     pub fn kind(&self) -> &'static str {
         match self {
             Choice::Byte => ByteTokenizer::NAME,

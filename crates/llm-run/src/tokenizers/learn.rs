@@ -1,7 +1,7 @@
 //! A new run's tokenizer: from files, or trained on the run's text.
 
 use super::choice::{Choice, no_text};
-use crate::data::{Input, learnt};
+use crate::data::{Input, training_stories};
 use crate::defaults::VOCAB_SIZE;
 use crate::error::{Result, RunError};
 use crate::note::Note;
@@ -31,7 +31,7 @@ pub type Watching<'a> = dyn Fn(Learning, u64) + Sync + 'a;
 /// A tokenizer, and what there is to say about it.
 #[derive(Debug)]
 pub struct Made {
-    /// It.
+    /// The tokenizer.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// How it came to be, where that is worth saying.
     pub note: Option<Note>,
@@ -144,7 +144,7 @@ fn of_meta(meta: &Path) -> Result<std::result::Result<Made, Note>> {
 fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
     match input {
         Input::Stories { seed, count } => {
-            let stories = StoryCorpus::new(*seed, 0..learnt(*count, val_frac));
+            let stories = StoryCorpus::new(*seed, 0..training_stories(*count, val_frac));
             let text: String = stories.stories.into_iter().map(|story| story.text).collect();
             Ok(Cow::Owned(text.into_bytes()))
         }

@@ -17,9 +17,9 @@ mod tests {
 
     #[test]
     fn every_kind_comes_back_from_what_is_stored() {
-        let learnt = Choice::Learn { vocab_size: Some(300) };
-        let learnt = bpe::AVAILABLE.then_some(learnt);
-        for choice in [Choice::Byte, Choice::Char].into_iter().chain(learnt) {
+        let learned = Choice::Learn { vocab_size: Some(300) };
+        let learned = bpe::AVAILABLE.then_some(learned);
+        for choice in [Choice::Byte, Choice::Char].into_iter().chain(learned) {
             let input = Input::Stories { seed: 1, count: 9 };
             let tokenizer = make(&choice, &input, 0.0, &|_, _| ()).unwrap().tokenizer;
             assert_eq!(tokenizer.name(), choice.kind());

@@ -79,7 +79,7 @@ pub enum Event<'a> {
     Saved {
         /// Steps done.
         step: u64,
-        /// Its file.
+        /// File of the checkpoint.
         path: &'a Path,
         /// Whether it has the optimizer's state.
         moments: bool,
@@ -95,7 +95,7 @@ pub enum Event<'a> {
     },
     /// The run's folder has another name.
     Renamed {
-        /// Its name now.
+        /// New name of the folder.
         folder: &'a Path,
     },
     /// The run's folder, or its log, was gone and is made again.
@@ -146,20 +146,20 @@ pub enum Event<'a> {
     },
     /// Everything is done.
     Done {
-        /// What it was.
+        /// The plan of the run.
         plan: &'a Plan,
         /// The whole command.
         seconds: f64,
         /// What was found after the last step.
         report: Option<&'a Report>,
-        /// What there is now.
+        /// States that are saved.
         kept: Kept<'a>,
     },
     /// After a run that did steps: what may be done next.
     Next {
-        /// What it was.
+        /// The plan of the run.
         plan: &'a Plan,
-        /// What there is now.
+        /// States that are saved.
         kept: Kept<'a>,
     },
 }

@@ -26,9 +26,9 @@ use llm_lens::training_flops;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// While a run goes, its page is written no more often than this, ..
+/// Shortest time between two pages of a run.
 const PAGE_EVERY: Duration = Duration::from_secs(60);
-/// .. and takes at most one part in this many of the time.
+/// Pages take at most one part in this many of the time.
 const PAGE_SHARE: u32 = 200;
 /// A machine's peak is measured for runs that train longer than this: less says nothing.
 const WORTH_A_PEAK: Duration = Duration::from_secs(1);

@@ -10,12 +10,12 @@ use llm_core::message;
 use llm_core::train::Best;
 use std::path::{Path, PathBuf};
 
-/// Who trains, for the run's folder.
+/// The program that trains and its machine, for the run's folder.
 #[derive(Clone, Debug, Default)]
 pub struct Identity {
     /// The name of the program.
     pub face: &'static str,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
     /// What stands above the settings in a run's folder.
     pub head: String,
@@ -125,9 +125,9 @@ pub struct PageOf<'a> {
     pub folder: &'a Path,
     /// The run as it is now.
     pub run: Snapshot<'a>,
-    /// Its losses.
+    /// Losses of the run.
     pub curves: Curves,
-    /// What it wrote.
+    /// Samples that it wrote.
     pub samples: Vec<Sample>,
     /// Tokens trained on, by all steps.
     pub tokens: u64,
@@ -140,7 +140,7 @@ pub struct PageOf<'a> {
 pub struct PageEnding<'a> {
     /// The measurement after the last step, where there was one.
     pub report: Option<&'a Report>,
-    /// Of this command; earlier parts of the run are not counted.
+    /// Seconds of this command; earlier parts of the run are not counted.
     pub seconds: f64,
     /// Where its states are saved.
     pub checkpoints: Vec<PathBuf>,

@@ -100,7 +100,7 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// The same with a time that began earlier.
+    /// Counts the time from a clock that began earlier.
     pub fn with_clock(mut self, clock: TimeBudget) -> Training<'a> {
         self.clock = clock;
         self

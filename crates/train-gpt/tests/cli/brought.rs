@@ -20,7 +20,11 @@ fn what_is_more_than_text_is_said() {
         ("b.csv", lines("id;text\n"), "a table, learned with its separators"),
         ("a.tsv", lines("id\ttext\n"), "a table, learned with its separators"),
         ("crlf.txt", lines("the cat\r\n"), "line ends of Windows"),
-        ("marks.txt", lines("a cat<|endoftext|>"), "in its beginning 400 times, learned as letters"),
+        (
+            "marks.txt",
+            lines("a cat<|endoftext|>"),
+            "in its beginning 400 times, learned as letters",
+        ),
     ] {
         sandbox.write(name, &text);
         let words = [&["--data", name, "--data-as", "text"], &RUN[..]].concat();
@@ -132,9 +136,9 @@ fn other_text_at_the_end_of_a_course_is_said() {
 fn a_rate_that_is_far_too_high_is_said() {
     let sandbox = sandbox();
     let run = ["--data", "text.txt", "--steps", "60", "--gen", "0", "--no-save", "--lr"];
-    sandbox.train(&[&run[..], &["30"]].concat()).says(&["nothing was learnt", "a lower --lr"]);
+    sandbox.train(&[&run[..], &["30"]].concat()).says(&["nothing was learned", "a lower --lr"]);
     let fine = sandbox.train(&[&run[..], &["1e-3"]].concat());
-    assert!(!fine.stderr.contains("nothing was learnt"), "{fine}");
+    assert!(!fine.stderr.contains("nothing was learned"), "{fine}");
 }
 
 /// A folder of Hugging Face's with a small vocabulary, and its tokenizer.json.

@@ -292,7 +292,7 @@ fn what_is_learnt_is_not_called_unseen() {
     for (data, val) in
         [("texts", "texts/b.txt"), ("texts", "copy.gz"), ("texts", "link"), ("link", "link")]
     {
-        sandbox.refuses(&["--data", data, "--val", val], 65, &[val, "is learnt too", "--val"]);
+        sandbox.refuses(&["--data", data, "--val", val], 65, &[val, "is learned too", "--val"]);
     }
     sandbox.write("texts/c.txt", &some_text(900));
     let once = sandbox.train(&[&["--data", "texts", "--no-save"], &RUN[..]].concat());

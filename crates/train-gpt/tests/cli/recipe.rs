@@ -199,11 +199,11 @@ fn samples_on_the_way() {
 }
 
 #[test]
-fn one_batch_is_learnt_by_heart_and_nothing_saved() {
+fn one_batch_is_memorised_and_nothing_saved() {
     let sandbox = sandbox();
     let before = sandbox.everything();
     let words = ["--overfit", "--steps", "150", "--lr", "1e-2", "--data", "text.txt"];
-    sandbox.train(&words).prints(&["learnt by heart", "nothing is saved"]);
+    sandbox.train(&words).prints(&["the batch was memorised", "nothing is saved"]);
     assert!(sandbox.everything() == before);
     sandbox.refuses(&["--overfit", "--save", "x"], 2, &["--overfit", "--save"]);
 }

@@ -81,7 +81,7 @@ impl Planned {
         Planned::by(None, list, parameters, optimizer, micro_batches)
     }
 
-    /// The same; products in f16 are computed by these units.
+    /// [`Planned::new`], where products in f16 are computed by these units.
     ///
     /// # Errors
     /// As [`Planned::new`].
@@ -100,7 +100,7 @@ impl Planned {
         Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
     }
 
-    /// That of a run, from the [`listed`] forward of its next step.
+    /// The plan of a run, from the [`listed`] forward of its next step.
     ///
     /// # Errors
     /// As [`Planned::new`].
@@ -110,7 +110,7 @@ impl Planned {
         Planned::by(units, list, &parameters, optimizer.as_ref(), recipe.accum)
     }
 
-    /// Memory that it will need on the device.
+    /// Bytes that the step will need on the device.
     pub fn bytes(&self) -> u64 {
         self.buffers.bytes()
     }
@@ -130,7 +130,7 @@ impl Planned {
         &self.buffers
     }
 
-    /// Those that every step has.
+    /// The rooms that every step has.
     pub fn rooms(&self) -> &Rooms {
         &self.rooms
     }
@@ -172,7 +172,7 @@ impl Planned {
         slots.map(|slot| self.gather(state.parameters.iter().map(|p| part(p, slot)))).collect()
     }
 
-    /// The same back, after `t` updates.
+    /// The optimizer's state after `t` updates, from such arrays.
     pub fn state(&self, t: u64, slots: &[Vec<f32>]) -> OptimizerState {
         let mut state = OptimizerState { t, parameters: Vec::new() };
         if t > 0 {

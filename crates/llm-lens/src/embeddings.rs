@@ -1,4 +1,4 @@
-//! Which tokens have rows that are alike.
+//! Tokens whose rows are alike.
 
 use llm_core::{Result, TinyGPT, TokenId, no_grad, ops};
 
@@ -24,7 +24,7 @@ pub struct FlatMap {
 }
 
 impl Embeddings {
-    /// Of these tokens.
+    /// The rows of these tokens.
     ///
     /// # Errors
     /// [`Error::TokenOutOfRange`](llm_core::Error::TokenOutOfRange).
@@ -82,7 +82,7 @@ fn add(a: &mut [f64], x: f64, b: &[f64]) {
     a.iter_mut().zip(b).for_each(|(a, b)| *a += x * b);
 }
 
-/// Of length 1; 0 stays 0.
+/// The vector scaled to length 1; 0 stays 0.
 fn unit(mut v: Vec<f64>) -> Vec<f64> {
     let length = dot(&v, &v).sqrt();
     if length > 0.0 {

@@ -15,7 +15,7 @@ pub struct Probes {
     pub offset: Option<usize>,
     /// How many places.
     pub count: usize,
-    /// Of the draws of places.
+    /// Seed of the draws of places.
     pub seed: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct Probed {
     pub context: Vec<TokenId>,
     /// The one that comes.
     pub target: TokenId,
-    /// Those that may come by the model, with their probabilities, the likeliest first.
+    /// Tokens that may come next, with the model's probabilities, the likeliest first.
     pub choices: Vec<(TokenId, f64)>,
 }
 

@@ -17,12 +17,12 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// Of one block.
+/// Spreads of one block.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spreads {
-    /// Of A, `[T, H·D]` for each window: head h has the columns h·D..(h+1)·D.
+    /// Spread of A, `[T, H·D]` for each window: head h has the columns h·D..(h+1)·D.
     pub concatenated: Spread,
-    /// Of A·W_o, `[T, C]`, before the bias: every column has something of every head.
+    /// Spread of A·W_o, `[T, C]`, before the bias: every column has something of every head.
     pub projected: Spread,
 }
 

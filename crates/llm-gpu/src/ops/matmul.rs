@@ -68,7 +68,7 @@ impl View {
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Causal {
     No = 0,
-    /// Of C only the lower triangle is wanted.
+    /// Only the lower triangle of C is wanted.
     Result = 1,
     /// A is a lower triangle.
     Left = 2,

@@ -1,6 +1,6 @@
 //! A forward pass as a list: every op that made something, its inputs, and the numbers that decide it.
 //!
-//! Who has the list can compute the forward again, and with each op's backward the gradients,
+//! The list is enough to compute the forward again, and with each op's backward the gradients,
 //! without knowing the model: that is how a step comes to run on another device. What an op says of
 //! itself stands in the line that makes its result, in the op's own file.
 //!
@@ -40,7 +40,7 @@ use std::sync::Arc;
 /// What decides an op's result beside its inputs, by name.
 pub type Facts = Vec<(&'static str, Fact)>;
 
-/// A fact of an op.
+/// A number, list or table that decides a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
     /// ε, a number of heads, an axis; exact.
@@ -49,11 +49,11 @@ pub enum Fact {
     Ids(Vec<TokenId>),
     /// An order of axes.
     Axes(Vec<usize>),
-    /// Which heads are used.
+    /// For each head whether it is used.
     Flags(Vec<bool>),
     /// What an op adds that is no tensor, row-major in the result's shape.
     Values(Vec<f32>),
-    /// Which numbers are dropped.
+    /// The masks of dropped numbers.
     Masks(Dropout),
     /// Cosines and sines by position.
     Angles(Arc<Angles>),
@@ -82,7 +82,7 @@ impl From<bool> for Fact {
 pub enum Input {
     /// A parameter, or the result of an op before this one.
     Variable {
-        /// The number by [`Tensor::id`](crate::Tensor::id).
+        /// The number that [`Tensor::id`] gives(crate::Tensor::id).
         id: u64,
         /// Lengths of its axes.
         shape: Vec<usize>,
@@ -91,7 +91,7 @@ pub enum Input {
     Constant {
         /// Lengths of its axes.
         shape: Vec<usize>,
-        /// Elements, row-major.
+        /// The elements, row-major.
         data: Vec<f32>,
     },
 }
@@ -116,7 +116,7 @@ impl Input {
 /// One op of a [`listing`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listed {
-    /// Name of the op.
+    /// The op's name.
     pub op: &'static str,
     /// The number of its result, greater than those of its inputs.
     pub result: u64,
@@ -125,7 +125,7 @@ pub struct Listed {
     pub inputs: Vec<Input>,
     /// Lengths of the result's axes.
     pub shape: Vec<usize>,
-    /// What else decides it.
+    /// What decides the result beside the inputs.
     pub facts: Facts,
 }
 

@@ -63,7 +63,7 @@ impl From<&KeepMask> for AdditiveMask {
     }
 }
 
-/// Which keys a query may see: 0 hides, anything else keeps.
+/// The keys that a query may see: 0 hides, anything else keeps.
 ///
 /// # Shapes
 /// As for [`AdditiveMask`].

@@ -16,7 +16,7 @@ pub struct Gpu {
     name: Arc<str>,
     info: Arc<wgpu::AdapterInfo>,
     units: Option<Units>,
-    /// What it said unasked: that it is lost, or what it did not take.
+    /// The device's first error that came unasked: it is lost, or did not take a command.
     failed: Arc<Mutex<Option<String>>>,
 }
 
@@ -36,7 +36,7 @@ fn name_of(info: &wgpu::AdapterInfo) -> String {
     format!("{} ({}, {})", info.name, info.backend, info.driver_info)
 }
 
-/// Words of a driver in one line.
+/// A driver's message in one line.
 pub(crate) fn in_a_line(words: &dyn Display) -> String {
     words.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -88,7 +88,7 @@ impl Gpu {
         Gpu::opened(part, false)
     }
 
-    /// A GPU opened with its matrix units, where wgpu can have them: for products in f16. To wgpu they are experimental.
+    /// [`Gpu::open`] with the adapter's matrix units, where wgpu can have them: for products in f16. To wgpu they are experimental.
     ///
     /// # Errors
     /// As [`Gpu::open`].
@@ -135,7 +135,7 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// Keeps what the device says unasked, of which wgpu makes a panic else.
+    /// Keeps errors that come unasked, of which wgpu would make a panic.
     fn listen(&self) {
         let failed = self.failed.clone();
         self.device.set_device_lost_callback(move |reason, words| {
@@ -147,7 +147,7 @@ impl Gpu {
         }));
     }
 
-    /// What it said unasked, if it did: that it is lost before what follows from this.
+    /// `Err` with the error that came unasked, if one did: a lost device is found before its consequences.
     pub(crate) fn check(&self) -> Result<()> {
         if locked(&self.failed).is_some() {
             drop(self.device.poll(wgpu::PollType::Poll)); // which is when it says so
@@ -155,22 +155,22 @@ impl Gpu {
         locked(&self.failed).as_ref().map_or(Ok(()), |words| Err(said(words)))
     }
 
-    /// Name, interface and driver of the adapter.
+    /// The adapter's name, interface and driver.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Name of the adapter alone.
+    /// The adapter's name alone.
     pub fn adapter(&self) -> &str {
         &self.info.name
     }
 
-    /// Matrix units of the device, if it was opened with them and has some.
+    /// The matrix units that have kernels here, if the device was opened with them.
     pub fn units(&self) -> Option<Units> {
         self.units
     }
 
-    /// Whether it is the processor, which a driver offers as a GPU.
+    /// Whether this is a software renderer on the CPU.
     pub fn is_a_processor(&self) -> bool {
         self.info.device_type == wgpu::DeviceType::Cpu
     }

@@ -7,7 +7,7 @@ use llm_core::{message, says};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// No adapter, or none of the asked name.
+    /// No adapter was found, or none has the asked name.
     NoAdapter {
         /// A part of a name.
         asked: Option<String>,
@@ -16,14 +16,14 @@ pub enum GpuError {
     },
     /// An op that has no kernels, or not for what it is asked to do.
     NoKernels {
-        /// Name of the op.
+        /// The op's name.
         op: &'static str,
         /// What is missing; `None`: the op itself.
         why: Option<Message>,
     },
     /// An optimizer that has no kernels.
     NoOptimizer {
-        /// Name of the optimizer.
+        /// The optimizer's name.
         name: &'static str,
     },
     /// A list that is not one of a loss, or something that does not belong to it.
@@ -37,9 +37,9 @@ pub enum GpuError {
     },
     /// The device computes something else than the processor.
     Differs {
-        /// The first loss there.
+        /// The first loss on the device.
         gpu: f32,
-        /// The same here.
+        /// The first loss on the processor.
         processor: f32,
     },
     /// What the device or its driver says.
@@ -73,17 +73,17 @@ fn no_adapter(asked: Option<&str>, there: &[String]) -> Message {
 }
 
 impl GpuError {
-    /// An op without kernels.
+    /// The refusal of an op without kernels.
     pub(crate) fn without(op: &'static str) -> GpuError {
         GpuError::NoKernels { op, why: None }
     }
 
-    /// One without kernels for this.
+    /// The refusal of an op without kernels for this.
     pub(crate) fn no(op: &'static str, why: Message) -> GpuError {
         GpuError::NoKernels { op, why: Some(why) }
     }
 
-    /// What an op has to say for others to compute it.
+    /// The refusal of an op that lacks a fact without which its result cannot be computed.
     pub(crate) fn unsaid(op: &'static str, what: &'static str) -> GpuError {
         GpuError::List(message!("'{}' does not say its {}", op, what))
     }

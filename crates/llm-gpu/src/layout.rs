@@ -8,11 +8,11 @@ use std::collections::{HashMap, HashSet};
 /// A matrix in θ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Matrix {
-    /// Where it begins.
+    /// Offset of the first number.
     pub at: usize,
     pub rows: usize,
     pub columns: usize,
-    /// From a row to the next.
+    /// Numbers from a row to the next.
     pub row: usize,
 }
 
@@ -20,15 +20,15 @@ pub(crate) struct Matrix {
 /// those that decay, so that an update needs two numbers to know them.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// By the number that a listing has for it: its place in `all`.
+    /// Place in `all` by a parameter's number in a listing.
     by_id: HashMap<u64, usize>,
     /// Name, first number, how many; in the model's order.
     pub all: Vec<(String, usize, usize)>,
     pub numbers: usize,
-    /// How many are of hidden matrices, the first ones.
+    /// Numbers of hidden matrices, the first ones.
     pub hidden: usize,
     pub matrices: Vec<Matrix>,
-    /// How many decay, those included.
+    /// Numbers that decay, hidden matrices included.
     pub decayed: usize,
 }
 
@@ -83,7 +83,7 @@ impl Layout {
         Ok(Layout { by_id, all, numbers, hidden, matrices, decayed })
     }
 
-    /// The layout of these parameters under other numbers of a listing, such as those of a clone.
+    /// This layout for the same parameters under other numbers in a listing, such as a clone's.
     pub(crate) fn of(&self, parameters: &[(String, &Tensor)]) -> Result<Layout> {
         let same = parameters.len() == self.all.len()
             && (parameters.iter().zip(&self.all))

@@ -135,7 +135,7 @@ impl Gpu {
         Loaded { calls, rooms }
     }
 
-    /// A pipeline whose bindings are those that the entry uses: layouts follow from the text.
+    /// A kernel compiled; its bindings are what the entry uses, as layouts follow from the text.
     fn compile(&self, kernel: Kernel) -> wgpu::ComputePipeline {
         let source = wgpu::ShaderSource::Wgsl(kernel.text.concat().into());
         let label = Some(kernel.entry);

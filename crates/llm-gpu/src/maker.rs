@@ -1,4 +1,4 @@
-//! A plan in the making: where values and gradients lie.
+//! The plan's builder: where values and gradients lie.
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
@@ -13,20 +13,20 @@ const ELEMENTWISE: &[&str] = &[include_str!("ops/elementwise.wgsl")];
 const COPY: Kernel = Kernel { entry: "copy", text: ELEMENTWISE };
 const ACCUMULATE: Kernel = Kernel { entry: "accumulate", text: ELEMENTWISE };
 
-/// What every step has besides its activations.
-#[derive(Clone, Debug)]
+/// The rooms that every step has besides its activations.
+#[derive(Clone, Debug, Default)]
 pub struct Rooms {
     /// All parameters, one behind the other.
     pub theta: Room,
     /// The gradient of a micro-batch, in the same order.
     pub grads: Room,
-    /// Gradient of the step: the room of `grads` where it has one micro-batch.
+    /// The step's gradient: `grads` itself where the step has one micro-batch.
     pub total: Room,
     /// What the optimizer keeps, in the order of its slots.
     pub slots: Vec<Room>,
-    /// `[B·T]`.
+    /// The batch's tokens, `[B·T]`.
     pub tokens: Room,
-    /// `[B·T]`.
+    /// The batch's targets, `[B·T]`.
     pub targets: Room,
     /// Where each token stands: starts `[V+1]`, places `[B·T]`.
     pub sorted: Room,
@@ -55,14 +55,14 @@ impl Batches {
         batch.inputs.iter().chain(targets).all(|&t| (t as usize) < self.vocab)
     }
 
-    /// What is said of a batch of another shape.
+    /// The refusal of a batch of another shape.
     pub(crate) fn refused(&self, batch: &Batch) -> GpuError {
         let [theirs, ours] = [batch.shape, self.shape].map(|shape| shape.to_vec());
         GpuError::List(message!("a batch of {} for a step that was made for {}", theirs, ours))
     }
 }
 
-/// A plan in the making.
+/// The plan's builder.
 pub(crate) struct Maker<'a> {
     pub plan: Plan,
     pub fixed: Rooms,
@@ -70,7 +70,7 @@ pub(crate) struct Maker<'a> {
     pub batch: [usize; 2],
     /// Micro-batches of a step.
     pub micro_batches: u32,
-    /// Matrix units of the device, for products in f16.
+    /// The device's matrix units, for products in f16.
     pub units: Option<Units>,
     layout: &'a Layout,
     values: HashMap<u64, Room>,
@@ -119,41 +119,18 @@ impl<'a> Maker<'a> {
         let rows = batches.shape.iter().product();
         let [tokens, targets, sorted, drawn, share, numbers, report] =
             [rows, rows, batches.vocab + 1 + rows, 5, 2, NUMBERS, 2].map(kept);
-        let fixed = Rooms {
-            theta,
-            grads,
-            total,
-            slots,
-            tokens,
-            targets,
-            sorted,
-            drawn,
-            share,
-            numbers,
-            report,
-        };
+        let batch = Rooms { tokens, targets, sorted, drawn, share, ..Rooms::default() };
+        let fixed = Rooms { theta, grads, total, slots, numbers, report, ..batch };
         Maker { micro_batches, units, ..Maker::of(plan, fixed, layout, batches) }
     }
 
-    /// An empty plan of a measurement, beside a step that has θ. Of what a step has the rest is not used.
+    /// An empty plan of a measurement, beside a step that has θ. A step's other rooms are not used.
     pub(crate) fn scoring(layout: &'a Layout, batches: Batches) -> Maker<'a> {
         let mut plan = Plan::default();
         let theta = plan.room(layout.numbers, Use::Elsewhere);
         let rows = batches.shape.iter().product();
         let [tokens, targets, report] = [rows, rows, 2 * rows].map(|n| plan.room(n, Use::Kept));
-        let fixed = Rooms {
-            theta,
-            grads: theta,
-            total: theta,
-            slots: Vec::new(),
-            tokens,
-            targets,
-            sorted: tokens,
-            drawn: tokens,
-            share: tokens,
-            numbers: tokens,
-            report,
-        };
+        let fixed = Rooms { theta, tokens, targets, report, ..Rooms::default() };
         Maker::of(plan, fixed, layout, batches)
     }
 

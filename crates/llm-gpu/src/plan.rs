@@ -22,11 +22,11 @@ pub struct Units {
 }
 
 /// Room for numbers of 32 bits, by its place in [`Plan::rooms`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Room(pub(crate) usize);
 
 impl Room {
-    /// That place.
+    /// The place in [`Plan::rooms`].
     pub fn place(self) -> usize {
         self.0
     }
@@ -37,9 +37,9 @@ impl Room {
 pub enum Use {
     /// Between two calls: it may share memory with others when it is not needed.
     Passing,
-    /// A room that keeps its numbers from step to step; zeros at the start.
+    /// Numbers kept from step to step; zeros at the start.
     Kept,
-    /// A kept room with these numbers at the start.
+    /// Numbers kept from step to step; these at the start.
     Given(Vec<f32>),
     /// A room of another plan, with which it shares its memory: it needs none here.
     Elsewhere,
@@ -48,9 +48,9 @@ pub enum Use {
 /// One call of a kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
-    /// Which.
+    /// The kernel.
     pub kernel: Kernel,
-    /// Sizes of the call: binding 0, as the text's first struct has them.
+    /// Sizes: binding 0, as the text's first struct has them.
     pub sizes: Vec<u32>,
     /// Bindings from 1 on.
     pub rooms: Vec<Room>,
@@ -114,7 +114,7 @@ impl Plan {
         self.parts.push((part, from..self.calls.len()));
     }
 
-    /// Which calls are a part's.
+    /// The calls of a part.
     pub fn part(&self, part: Part) -> Range<usize> {
         self.parts.iter().find(|(of, _)| *of == part).map_or(0..0, |(_, calls)| calls.clone())
     }

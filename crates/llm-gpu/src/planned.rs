@@ -88,7 +88,7 @@ impl Planned {
         Planned::by(None, list, parameters, optimizer, micro_batches)
     }
 
-    /// A planned step whose products in f16 are computed by these units.
+    /// [`Planned::new`], where products in f16 are computed by these units.
     ///
     /// # Errors
     /// As [`Planned::new`].
@@ -107,7 +107,7 @@ impl Planned {
         Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
     }
 
-    /// Plans a run's step, from the [`listed`] forward of its next one.
+    /// The plan of a run, from the [`listed`] forward of its next step.
     ///
     /// # Errors
     /// As [`Planned::new`].
@@ -117,7 +117,7 @@ impl Planned {
         Planned::by(units, list, &parameters, optimizer.as_ref(), recipe.accum)
     }
 
-    /// Memory that it will need on the device.
+    /// Bytes that the step will need on the device.
     pub fn bytes(&self) -> u64 {
         self.buffers.bytes()
     }
@@ -137,7 +137,7 @@ impl Planned {
         &self.buffers
     }
 
-    /// Rooms that every step has.
+    /// The rooms that every step has.
     pub fn rooms(&self) -> &Rooms {
         &self.rooms
     }
@@ -179,7 +179,7 @@ impl Planned {
         slots.map(|slot| self.gather(state.parameters.iter().map(|p| part(p, slot)))).collect()
     }
 
-    /// The same back, after `t` updates.
+    /// The optimizer's state after `t` updates, from such arrays.
     pub fn state(&self, t: u64, slots: &[Vec<f32>]) -> OptimizerState {
         let mut state = OptimizerState { t, parameters: Vec::new() };
         if t > 0 {

@@ -13,7 +13,7 @@ impl Gpu {
         self.queue.write_buffer(to.buffer(room), 0, bytemuck::cast_slice(numbers));
     }
 
-    /// Writes words into their rooms.
+    /// Queues words for their rooms.
     pub(crate) fn say(&self, to: &Loaded, words: &[Words]) {
         for (room, words) in words {
             self.queue.write_buffer(to.buffer(*room), 0, bytemuck::cast_slice(words));
@@ -54,7 +54,7 @@ impl Gpu {
         })
     }
 
-    /// What was copied out there, when all that was queued is done.
+    /// The numbers copied out, when all that was queued is done.
     ///
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device) when the device is lost, or something queued was not

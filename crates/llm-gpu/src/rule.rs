@@ -1,4 +1,4 @@
-//! Which optimizer moves the weights, and what it wants to know.
+//! The optimizer that moves the weights, and the numbers that it is told.
 
 use crate::error::{GpuError, Result};
 use llm_core::Hyperparameters;
@@ -10,12 +10,12 @@ pub(crate) const NUMBERS: usize = 9;
 /// The place among them of what the gradient is multiplied by.
 pub(crate) const SCALE: usize = 3;
 
-/// Which one moves the weights, and its settings.
+/// The optimizer that moves the weights, and its settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
     pub kind: Kind,
     hyper: Hyperparameters,
-    /// Momentum of Muon's hidden matrices.
+    /// Settings of Muon's hidden matrices.
     momentum: f32,
     /// Numbers that it keeps for each weight.
     pub slots: usize,

@@ -8,7 +8,7 @@ use crate::scoring::Scoring;
 use crate::step::Step;
 use llm_core::model::Batch;
 
-/// A scoring pass loaded onto a device, beside a step.
+/// A measurement on a device, beside a step.
 pub(crate) struct Scores {
     scoring: Scoring,
     loaded: Loaded,
@@ -21,7 +21,7 @@ impl Scores {
         Ok(Scores { scoring, loaded })
     }
 
-    /// Whether it can measure a batch of this shape.
+    /// Whether a batch of this shape can be measured.
     pub(crate) fn takes(&self, [b, t]: [usize; 2]) -> bool {
         let [most, of] = self.scoring.shape();
         b <= most && t == of

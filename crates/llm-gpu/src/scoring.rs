@@ -34,7 +34,7 @@ impl Planned {
 }
 
 impl Scoring {
-    /// Rooms and calls, all of which are of [`Part::Score`](crate::Part::Score).
+    /// Rooms, and calls, which are all of [`Part::Score`](crate::Part::Score).
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -49,7 +49,7 @@ impl Scoring {
         &self.rooms
     }
 
-    /// Rows and tokens of a row that it was made for.
+    /// B and T of the batch that was listed.
     pub fn shape(&self) -> [usize; 2] {
         self.batches.shape
     }

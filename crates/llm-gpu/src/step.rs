@@ -9,7 +9,7 @@ use llm_core::model::{Batch, TinyGPT};
 use llm_core::optim::OptimizerState;
 
 impl Planned {
-    /// Puts it on a device, with the weights of a model and what its optimizer remembers.
+    /// Puts the step on a device, with the weights of a model and what its optimizer remembers.
     ///
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device); [`GpuError::List`](crate::GpuError::List) when these
@@ -19,7 +19,7 @@ impl Planned {
         self.load_weights(gpu, weights.iter().map(|(name, p)| (name, p.data())), state)
     }
 
-    /// Loads a planned step with weights by name.
+    /// [`Planned::load`] with weights by name.
     ///
     /// # Errors
     /// As [`Planned::load`].
@@ -70,17 +70,17 @@ impl std::fmt::Debug for Step {
     }
 }
 
-/// What a step found.
+/// Loss and norm of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
     /// Mean cross entropy of the step's micro-batches, in nats.
     pub loss: f32,
-    /// Norm of its gradient, known behind the last of them.
+    /// Norm of the step's gradient, known behind the last micro-batch.
     pub grad_norm: f32,
 }
 
 impl Step {
-    /// What it was made from.
+    /// The plan of the step.
     pub fn planned(&self) -> &Planned {
         &self.planned
     }

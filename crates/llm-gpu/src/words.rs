@@ -1,4 +1,4 @@
-//! What the host says before each part of a step, as words of 32 bits for rooms.
+//! What the host uploads before each part of a step, as words of 32 bits for rooms.
 
 use crate::error::{GpuError, Result};
 use crate::plan::Room;

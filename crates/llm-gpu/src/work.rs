@@ -12,6 +12,12 @@ use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
 use llm_core::{Error, TokenDataset, message};
 
+/// Largest difference of the first losses, relative to the processor's.
+const CLOSE: f32 = 1e-3;
+
+/// Smallest loss that a difference is relative to: the last bits are all that a memorised text leaves.
+const SMALL: f32 = 0.1;
+
 /// Measurements that are kept ready, each for one shape.
 const SHAPES: usize = 2;
 
@@ -69,7 +75,7 @@ impl GpuWork {
         self.gpu.name()
     }
 
-    /// Whether the device is the processor, which a driver offers as a GPU.
+    /// Whether the device is a software renderer on the CPU.
     pub fn is_a_processor(&self) -> bool {
         self.gpu.is_a_processor()
     }
@@ -89,7 +95,7 @@ impl GpuWork {
         self.losses
     }
 
-    /// What measures a batch of this shape: made when first asked for.
+    /// The measurement of batches of this shape, made when first asked for.
     fn scores(&mut self, model: &TinyGPT, batch: &Batch) -> Result<&Scores> {
         if let Some(i) = self.scores.iter().position(|scores| scores.takes(batch.shape)) {
             return Ok(&self.scores[i]);

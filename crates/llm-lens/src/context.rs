@@ -1,4 +1,4 @@
-//! The same model with another context.
+//! A model with another context.
 
 use llm_core::model::Positions;
 use llm_core::{Config, TinyGPT};

@@ -1,4 +1,4 @@
-//! Which tokens have rows that are alike.
+//! Tokens whose rows are alike.
 
 use llm_core::{Result, TinyGPT, TokenId, no_grad, ops};
 
@@ -24,7 +24,7 @@ pub struct FlatMap {
 }
 
 impl Embeddings {
-    /// Embeddings of these tokens.
+    /// The rows of these tokens.
     ///
     /// # Errors
     /// [`Error::TokenOutOfRange`](llm_core::Error::TokenOutOfRange).

@@ -28,7 +28,7 @@ pub struct Probed {
     pub context: Vec<TokenId>,
     /// The one that comes.
     pub target: TokenId,
-    /// Tokens that may come by the model, with their probabilities, the likeliest first.
+    /// Tokens that may come next, with the model's probabilities, the likeliest first.
     pub choices: Vec<(TokenId, f64)>,
 }
 

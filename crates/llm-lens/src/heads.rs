@@ -13,13 +13,13 @@ use std::cell::{Cell, RefCell};
 /// What one head was measured to do.
 #[derive(Clone, Debug)]
 pub struct MeasuredHead {
-    /// Block of the head, from 0.
+    /// Number of the block, from 0.
     pub layer: usize,
-    /// Number in the block, from 0.
+    /// Number of the head in the block, from 0.
     pub head: usize,
     /// Mean weights on the places of each [`Role`] that occurred, then the entropy and its share.
     pub scores: Vec<(Column, f64)>,
-    /// What it does most; none when nothing stands out.
+    /// What the head does most; none when nothing stands out.
     pub role: Option<Role>,
     /// Whether the head is switched off in this model: its output is not used.
     pub is_off: bool,

@@ -2,7 +2,7 @@
 
 use llm_core::base::memory;
 use llm_core::model::Probe;
-use llm_core::ndarray::{Array2, ArrayView2, ArrayView3, Axis};
+use llm_core::ndarray::{Array2, ArrayView3, Axis};
 use llm_core::{Result, TinyGPT, TokenId, no_grad};
 use std::cell::RefCell;
 
@@ -53,8 +53,6 @@ impl HiddenUnits {
 struct Kept(RefCell<Vec<Array2<f32>>>);
 
 impl Probe for Kept {
-    fn head(&self, _: usize, _: usize, _: usize, _: ArrayView2<'_, f32>) {}
-    fn concatenated(&self, _: usize, _: ArrayView3<'_, f32>) {}
     fn hidden(&self, _: usize, hidden: ArrayView3<'_, f32>) {
         self.0.borrow_mut().push(hidden.index_axis(Axis(0), 0).to_owned());
     }

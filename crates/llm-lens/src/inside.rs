@@ -70,7 +70,7 @@ impl Seen {
     }
 }
 
-/// The part of the one text.
+/// The rows of the one text.
 fn first(x: ArrayView3<'_, f32>) -> Array2<f32> {
     x.index_axis(Axis(0), 0).to_owned()
 }

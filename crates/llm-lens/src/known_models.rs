@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Published sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KnownModel {
-    /// What it is called.
+    /// The model's name.
     pub name: &'static str,
     /// C.
     pub d_model: usize,

@@ -1,8 +1,8 @@
-//! Attention maps of one text: which token looks at which.
+//! The attention weights of one text.
 
 use llm_core::base::memory;
 use llm_core::model::Probe;
-use llm_core::ndarray::{ArrayView2, ArrayView3};
+use llm_core::ndarray::ArrayView2;
 use llm_core::{Error, Result, TinyGPT, TokenId, message, no_grad};
 use std::cell::RefCell;
 
@@ -41,7 +41,7 @@ pub fn attention_maps(model: &TinyGPT, tokens: &[TokenId], last: usize) -> Resul
     Ok(AttentionMaps { tokens: tokens[from..].to_vec(), layers })
 }
 
-/// What is said of an attention that leaves the probe empty.
+/// The refusal of an attention that leaves the probe empty.
 pub(crate) fn does_not_show(model: &TinyGPT) -> Error {
     let name = model.attention().spec().name;
     Error::config("attention", message!("'{}' does not show its weights", name.escape_default()))
@@ -62,8 +62,6 @@ impl Probe for Kept {
             *place = rows;
         }
     }
-
-    fn concatenated(&self, _: usize, _: ArrayView3<'_, f32>) {}
 }
 
 #[cfg(test)]
@@ -79,7 +77,6 @@ mod tests {
         fn head(&self, layer: usize, _: usize, _: usize, probs: ArrayView2<'_, f32>) {
             self.0.borrow_mut().push((layer, probs.iter().copied().collect()));
         }
-        fn concatenated(&self, _: usize, _: ArrayView3<'_, f32>) {}
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which places of a window are of which kind, seen from each query.
+//! The kinds of the places of a window, seen from each query.
 
 use crate::roles::N;
 use llm_core::TokenId;
@@ -49,7 +49,7 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Marks of the T inputs of a piece.
+    /// The marks of the T inputs of a piece.
     pub(crate) fn new(piece: &Piece<'_>, tokenizer: &dyn Tokenizer) -> Marks {
         let x = &piece.tokens;
         let len = x.len().saturating_sub(1);

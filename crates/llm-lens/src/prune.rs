@@ -17,9 +17,9 @@ pub struct Score<D = ()> {
 /// A head by its place, which is written `layer.head`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeadName {
-    /// Block of the head, from 0.
+    /// Number of the block, from 0.
     pub layer: usize,
-    /// Number in the block, from 0.
+    /// Number of the head in the block, from 0.
     pub head: usize,
 }
 
@@ -32,16 +32,16 @@ impl fmt::Display for HeadName {
 /// A head switched off, and how good the model is then.
 #[derive(Clone, Debug)]
 pub struct Scored<D = ()> {
-    /// Which.
+    /// The head.
     pub head: HeadName,
-    /// Without it.
+    /// The model's score without the head.
     pub score: Score<D>,
 }
 
 /// Heads that are to go.
 #[derive(Clone, Debug)]
 pub enum Cut {
-    /// Heads by name.
+    /// The named heads.
     Named(Vec<HeadName>),
     /// This number of the least missed ones; without a number all, one after the other, and in the
     /// end all are on again.
@@ -77,7 +77,7 @@ pub struct PruneReport<D = ()> {
 /// Heads that go.
 #[derive(Clone, Debug)]
 pub struct Dropped<D = ()> {
-    /// Which.
+    /// The heads.
     pub heads: Vec<HeadName>,
     /// What is on without them, `[L·H]`.
     pub mask: Vec<bool>,

@@ -63,7 +63,7 @@ pub enum Column {
     Weight(Role),
     /// Mean entropy of the weights, in nats.
     Entropy,
-    /// Entropy as a share of its most, ln(i + 1).
+    /// The entropy as a share of its most, ln(i + 1).
     EntropyShare,
 }
 
@@ -80,7 +80,7 @@ impl Column {
 
 /// A role needs a score of this many times what uniform attention gives.
 const TIMES: f64 = 2.0;
-/// And so much of the way from there to 1.
+/// Share of the way from uniform attention to 1 that a role's score goes at least.
 const WAY: f64 = 0.1;
 
 /// How much of the way from `uniform` to 1 a score goes; 0 or less when it is no higher.

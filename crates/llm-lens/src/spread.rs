@@ -17,7 +17,7 @@ pub struct Spread {
     pub max: f64,
 }
 
-/// Spreads of the outputs of one block's attention.
+/// Spreads of one block.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spreads {
     /// Spread of A, `[T, H·D]` for each window: head h has the columns h·D..(h+1)·D.

@@ -82,7 +82,7 @@ impl Modern {
         self.with(|spec| spec.qk_norm = true)
     }
 
-    /// No `b_qkv` and no `b_proj`.
+    /// Leaves out `b_qkv` and `b_proj`.
     pub fn without_biases(self) -> Modern {
         self.with_biases(false, false)
     }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct KnownAngles(Arc<Mutex<Option<Arc<Angles>>>>);
 
 impl KnownAngles {
-    /// Angles of at least n positions, for heads of D channels.
+    /// The angles of at least n positions, for heads of D channels.
     pub(crate) fn of(&self, rotary: &Rotary, positions: usize, head_dim: usize) -> Arc<Angles> {
         let width = rotary.width.unwrap_or(head_dim);
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

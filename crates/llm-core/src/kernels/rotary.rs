@@ -25,13 +25,13 @@ pub struct Angles {
 }
 
 impl Angles {
-    /// Angles of positions 0 up to `positions` for R = `width` channels, with f_i = θ^(−2i/R).
+    /// The angles of positions 0 up to `positions` for R = `width` channels, with f_i = θ^(−2i/R).
     pub fn new(theta: f64, width: usize, positions: usize) -> Angles {
         let frequency = |i: usize| libm::pow(theta, -2.0 * i as f64 / width as f64);
         Angles::of_frequencies(&(0..width / 2).map(frequency).collect::<Vec<_>>(), positions)
     }
 
-    /// Angles with given frequencies f, `[R/2]`.
+    /// The angles of given frequencies f, `[R/2]`.
     pub fn of_frequencies(frequencies: &[f64], positions: usize) -> Angles {
         let pairs = frequencies.len();
         let mut table = Vec::with_capacity(2 * pairs * positions);

@@ -13,7 +13,7 @@ use std::fmt;
 
 /// A way to do self-attention.
 ///
-/// It describes itself by a [`spec`], from which sizes, parameters and memory follow. Only that and
+/// An attention describes itself by a [`spec`], from which sizes, parameters and memory follow. Only that and
 /// [`forward`] must be written: an attention without [`decode`] of its own writes text by running
 /// `forward` over everything read so far, which is right for every causal attention, and slow.
 ///
@@ -24,7 +24,7 @@ pub trait Attention: Send + Sync {
     /// What goes into a checkpoint, enough to make this attention again.
     fn spec(&self) -> AttentionSpec;
 
-    /// Validates it against a model, once, when the model is made; by default
+    /// Validates the attention against a model, once, when the model is made; by default
     /// [`AttentionSpec::check`].
     ///
     /// # Errors
@@ -75,7 +75,7 @@ pub trait Attention: Send + Sync {
 /// Validates a model and an attention against each other.
 ///
 /// # Errors
-/// Those of [`Attention::check`]; [`Error::Config`] when one wants rotary positions and the other
+/// As [`Attention::check`]; [`Error::Config`] when one wants rotary positions and the other
 /// does not.
 pub fn check_attention(attention: &dyn Attention, config: &Config) -> Result<()> {
     attention.check(config)?;

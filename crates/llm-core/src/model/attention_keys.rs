@@ -70,8 +70,7 @@ impl Keys {
         read: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<Option<T>> {
         let Some(value) = self.0.take(key) else { return Ok(None) };
-        let wrong =
-            || refused(message!("'{}' is {}, needed is {}", key, value.to_string(), needed));
+        let wrong = || refused(message!("'{}' is {}, expected {}", key, value.to_string(), needed));
         read(&value).map(Some).ok_or_else(wrong)
     }
 }

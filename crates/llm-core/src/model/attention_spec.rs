@@ -84,7 +84,7 @@ impl AttentionSpec {
         }
     }
 
-    /// G.
+    /// G: heads of keys and values.
     pub fn kv_heads(&self) -> usize {
         self.kv_heads.unwrap_or(self.n_heads)
     }
@@ -241,7 +241,8 @@ impl AttentionSpec {
     }
 
     /// What a border asks before it lets a description through: nothing here goes beyond `keys`, of
-    /// those that [`AttentionSpec::settings`] gives and `head_mask`. Name and heads are not asked for.
+    /// those that [`AttentionSpec::settings`] gives and `head_mask`; `rotary` is every key of rotary
+    /// positions. Name and heads are not asked for.
     ///
     /// ```
     /// use llm_core::AttentionSpec;
@@ -257,7 +258,11 @@ impl AttentionSpec {
         let settings = self.settings().map_err(|_| "attention")?;
         let masked = (!self.head_mask.is_empty()).then_some("head_mask");
         let mut all = settings.iter().map(|(key, _)| key).chain(masked);
-        all.find(|key| !keys.contains(key)).map_or(Ok(()), |key| Err(key.to_string()))
+        let is_known = |key: &str| {
+            let rotary = key.starts_with("rotary.") && keys.contains(&"rotary");
+            rotary || keys.contains(&key)
+        };
+        all.find(|key| !is_known(key)).map_or(Ok(()), |key| Err(key.to_string()))
     }
 
     /// The description with what [`AttentionSpec::settings`] gave; unknown keys go to

@@ -4,7 +4,7 @@ use super::{Probe, TinyGPT};
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
 use crate::message;
-use ndarray::{Array5, ArrayView2, ArrayView3};
+use ndarray::{Array5, ArrayView2};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -65,8 +65,6 @@ impl Probe for Seen {
     fn head(&self, layer: usize, sequence: usize, head: usize, probs: ArrayView2<'_, f32>) {
         self.0.borrow_mut().insert((layer, sequence, head), probs.iter().copied().collect());
     }
-
-    fn concatenated(&self, _: usize, _: ArrayView3<'_, f32>) {}
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub enum Clause {
 /// A clause that an attention does not keep, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Breach {
-    /// Which.
+    /// The clause.
     pub clause: Clause,
     /// What was found.
     pub why: String,
@@ -181,7 +181,7 @@ impl<'a> Trial<'a> {
         ops::slice(&self.x, 1, 0, n).map_err(words)
     }
 
-    /// The rows of one sequence's first n positions in an output.
+    /// The rows of one sequence's first n positions in an output, side by side.
     fn rows<'y>(&self, y: &'y Tensor, sequence: usize, n: usize) -> &'y [f32] {
         let c = self.config.d_model;
         &y.data()[sequence * y.shape()[1] * c..][..n * c]

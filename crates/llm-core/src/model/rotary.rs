@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 /// [`kernels::rotary`]: crate::kernels::rotary
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rotary {
-    /// θ.
+    /// θ: base of the frequencies, above 1.
     pub theta: f64,
     /// R: channels of a head that are rotated, an even number; D by default.
     pub width: Option<usize>,
@@ -39,7 +39,7 @@ pub struct RotaryScaling {
     pub original: usize,
 }
 
-/// θ, all channels, no scaling.
+/// Rotary positions of base θ: all channels, no scaling.
 impl From<f64> for Rotary {
     fn from(theta: f64) -> Rotary {
         Rotary::new(theta)
@@ -47,12 +47,12 @@ impl From<f64> for Rotary {
 }
 
 impl Rotary {
-    /// All channels, no scaling.
+    /// Rotary positions that turn all channels, without scaling.
     pub fn new(theta: f64) -> Rotary {
         Rotary { theta, width: None, scaling: None }
     }
 
-    /// The first R channels of a head, no scaling.
+    /// Rotary positions that turn the first R channels of a head, without scaling.
     pub fn partial(theta: f64, width: usize) -> Rotary {
         Rotary { width: Some(width), ..Rotary::new(theta) }
     }
@@ -70,7 +70,7 @@ impl Rotary {
         Angles::of_frequencies(&self.frequencies(head_dim), positions)
     }
 
-    /// Validates it against heads of D channels.
+    /// Validates the description against heads of D channels.
     ///
     /// # Errors
     /// [`Error::Config`] naming the field.
@@ -101,7 +101,7 @@ impl Rotary {
 }
 
 impl RotaryScaling {
-    /// f'.
+    /// The scaled frequency f'.
     fn scaled(&self, f: f64) -> f64 {
         let rounds = self.original as f64 * f / TAU;
         let share = ((rounds - self.low) / (self.high - self.low)).clamp(0.0, 1.0);

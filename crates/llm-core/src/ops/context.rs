@@ -19,7 +19,7 @@ pub const NORM_EPS: f32 = 1e-5;
 pub struct Context<'a> {
     /// Number of the block, from 0.
     pub layer: usize,
-    /// Which heads are used, one entry for each; empty: all.
+    /// For each head whether it is used; empty: all are.
     pub heads: &'a [bool],
     /// Shown what is computed on the way.
     pub probe: Option<&'a dyn Probe>,
@@ -36,17 +36,17 @@ impl<'a> Context<'a> {
         Context { layer, heads: &[], probe: None, dropout: None, norm_eps: NORM_EPS }
     }
 
-    /// This context, whose weights are shown to `probe`.
+    /// This context, shown to `probe`.
     pub fn with_probe(self, probe: Option<&'a dyn Probe>) -> Context<'a> {
         Context { probe, ..self }
     }
 
-    /// This context, with only some heads.
+    /// This context with only some heads.
     pub fn with_heads(self, heads: &'a [bool]) -> Context<'a> {
         Context { heads, ..self }
     }
 
-    /// This context, in a model whose norms have this ε.
+    /// This context in a model whose norms have this ε.
     pub fn with_norm_eps(self, norm_eps: f32) -> Context<'a> {
         Context { norm_eps, ..self }
     }
@@ -156,7 +156,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// This context, with these masks.
+    /// This context with these masks.
     pub fn with_dropout(self, dropout: Option<Dropout>) -> Context<'a> {
         Context { dropout, ..self }
     }
@@ -197,17 +197,17 @@ fn check_weights(
     Ok(())
 }
 
-/// Sees what a block computes on the way. Methods are called during a forward pass, on its thread.
+/// Sees what a block computes on the way. Methods are called during a forward pass, on its thread; those
+/// that a probe leaves out see nothing.
 pub trait Probe {
     /// P of one head: `probs [T, T]`, row i the weights of query i.
-    fn head(&self, layer: usize, sequence: usize, head: usize, probs: ArrayView2<'_, f32>);
+    fn head(&self, _layer: usize, _sequence: usize, _head: usize, _probs: ArrayView2<'_, f32>) {}
     /// The heads side by side before the output projection: `y [B, T, C]`.
-    fn concatenated(&self, layer: usize, y: ArrayView3<'_, f32>);
-    /// The MLP's numbers between its two products, behind the activation: `hidden [B, T, I]`. Who
-    /// looks at attention alone leaves it out.
+    fn concatenated(&self, _layer: usize, _y: ArrayView3<'_, f32>) {}
+    /// The MLP's numbers between its two products, behind the activation: `hidden [B, T, I]`.
     fn hidden(&self, _layer: usize, _hidden: ArrayView3<'_, f32>) {}
     /// The residual stream `[B, T, C]` before the block, between its attention and its MLP, and behind
-    /// it. Who looks at attention alone leaves it out.
+    /// it.
     fn stream(&self, _layer: usize, _places: [ArrayView3<'_, f32>; 3]) {}
 }
 

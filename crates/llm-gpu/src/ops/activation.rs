@@ -8,12 +8,12 @@ use llm_core::listing::Listed;
 
 const EACH: &str = include_str!("activation.wgsl");
 const SIGMOID: &str = include_str!("sigmoid.wgsl");
-const SWIGLU: &[&str] = &[SIGMOID, include_str!("swiglu.wgsl")];
-const TEXTS: [(&str, &[&str]); 4] = [
+const TEXTS: [(&str, &[&str]); 5] = [
     ("gelu", &[EACH, SIGMOID, include_str!("gelu.wgsl")]),
     ("gelu_exact", &[EACH, include_str!("gelu_exact.wgsl")]),
     ("silu", &[EACH, SIGMOID, include_str!("silu.wgsl")]),
     ("relu2", &[EACH, include_str!("relu2.wgsl")]),
+    ("swiglu", &[SIGMOID, include_str!("swiglu.wgsl")]),
 ];
 
 fn kernel(made: &Listed, entry: &'static str) -> Result<Kernel> {
@@ -22,33 +22,16 @@ fn kernel(made: &Listed, entry: &'static str) -> Result<Kernel> {
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
-    let (x, n) = (maker.value(made, 0)?, made.shape.iter().product());
-    let y = maker.room(n);
-    maker.call(kernel(made, "forward")?, &[n as u32, 0], &[x, y], elements(n));
+    let (x, [rows, inner]) = (maker.value(made, 0)?, rows_of(&made.shape));
+    let (y, n) = (maker.room(rows * inner), rows * inner);
+    maker.call(kernel(made, "forward")?, &[n as u32, inner as u32, 0], &[x, y], elements(n));
     Ok(y.into())
 }
 
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
-    let (x, n) = (m.value(made, 0)?, made.shape.iter().product());
-    let dx = m.target(made, 0);
-    m.call(kernel(made, "backward")?, &[n as u32, dx.add], &[x, dy, dx.to], elements(n));
-    Ok(())
-}
-
-pub(super) fn gate_forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
-    let (x, [rows, inner]) = (maker.value(made, 0)?, rows_of(&made.shape));
-    let y = maker.room(rows * inner);
-    let kernel = Kernel { entry: "forward", text: SWIGLU };
-    let sizes = [(rows * inner) as u32, inner as u32, 0];
-    maker.call(kernel, &sizes, &[x, y], elements(rows * inner));
-    Ok(y.into())
-}
-
-pub(super) fn gate_backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
     let (x, [rows, inner]) = (m.value(made, 0)?, rows_of(&made.shape));
-    let dx = m.target(made, 0);
-    let kernel = Kernel { entry: "backward", text: SWIGLU };
-    let sizes = [(rows * inner) as u32, inner as u32, dx.add];
-    m.call(kernel, &sizes, &[x, dy, dx.to], elements(rows * inner));
+    let (dx, n) = (m.target(made, 0), rows * inner);
+    let sizes = [n as u32, inner as u32, dx.add];
+    m.call(kernel(made, "backward")?, &sizes, &[x, dy, dx.to], elements(n));
     Ok(())
 }

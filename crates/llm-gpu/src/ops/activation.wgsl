@@ -1,5 +1,5 @@
 // An activation, element by element: y = value(x), dx = dy·slope(x). Behind it stands the text of the two.
-struct Sizes { n: u32, add: u32 }
+struct Sizes { n: u32, inner: u32, add: u32 } // as a gate has them
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;

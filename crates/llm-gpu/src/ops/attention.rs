@@ -22,7 +22,7 @@ const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
 const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
 const CAP: &[&str] = &[include_str!("cap.wgsl")];
 
-/// Views of one head of every group: q, k, v in qkv, or their gradients; y; P.
+/// Views for one head of every group: q, k, v in qkv, or their gradients; y; P.
 struct Views {
     q: View,
     k: View,
@@ -46,7 +46,7 @@ impl HeadShape {
         self.h / self.g
     }
 
-    /// Views of head `i` of every group.
+    /// The views of head `i` of every group.
     fn views(&self, i: usize, qkv: Room, y: Room, p: Room) -> Views {
         let HeadShape { t, h, g, d, .. } = *self;
         let (width, each) = ((h + 2 * g) * d, self.each());

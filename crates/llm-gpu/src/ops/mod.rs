@@ -62,7 +62,7 @@ const ROWS: [Row; 17] = [
     Row::of("gelu_exact", &[], activation::forward, activation::backward),
     Row::of("silu", &[], activation::forward, activation::backward),
     Row::of("relu2", &[], activation::forward, activation::backward),
-    Row::of("swiglu", &[], activation::gate_forward, activation::gate_backward),
+    Row::of("swiglu", &[], activation::forward, activation::backward),
     Row::of("rotary", &["heads", "head_dim", "start", "angles"], rotary::forward, rotary::backward),
     Row::of("reshape", &[], parts::reshape, parts::reshape_back),
     Row::of("slice", &["axis", "start"], parts::slice, parts::slice_back),

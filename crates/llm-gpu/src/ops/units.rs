@@ -3,34 +3,24 @@
 use super::common::Tiles;
 use crate::plan::{Kernel, Units};
 
-macro_rules! text {
-    ($edge:literal, $n:literal, $depth:literal, $subgroup:literal, $reads:literal) => {
+/// Texts for tiles of C of some edge: N units a side, DEPTH numbers of the sum at a time.
+macro_rules! texts {
+    ($(($unit:literal, $edge:literal, $subgroup:literal): $($tile:literal = $n:literal, $depth:literal)|+;)+) => {
+        &[$((
+            Units { edge: $edge, subgroup: $subgroup },
+            &[$(($tile, [
+                texts!($unit, $n, $depth, $subgroup, "by_one.wgsl"),
+                texts!($unit, $n, $depth, $subgroup, "by_four.wgsl"),
+            ])),+],
+        )),+]
+    };
+    ($unit:literal, $n:literal, $depth:literal, $subgroup:literal, $reads:literal) => {
         Kernel {
             entry: "product",
             text: &[
-                concat!(
-                    "enable f16;\nenable wgpu_cooperative_matrix;\nconst UNIT: u32 = ",
-                    $edge,
-                    "u; const N: u32 = ",
-                    $n,
-                    "u; const DEPTH: u32 = ",
-                    $depth,
-                    "u; const SUBGROUP: u32 = ",
-                    $subgroup,
-                    "u;\nalias Left = coop_mat",
-                    $edge,
-                    "x",
-                    $edge,
-                    "<f16, A>; alias Right = coop_mat",
-                    $edge,
-                    "x",
-                    $edge,
-                    "<f16, B>; alias Sums = coop_mat",
-                    $edge,
-                    "x",
-                    $edge,
-                    "<f32, C>;\n",
-                ),
+                include_str!($unit),
+                concat!("const N: u32 = ", $n, "u; const DEPTH: u32 = ", $depth, "u; "),
+                concat!("const SUBGROUP: u32 = ", $subgroup, "u;\n"),
                 include_str!("product.wgsl"),
                 include_str!($reads),
                 include_str!("units.wgsl"),
@@ -39,29 +29,14 @@ macro_rules! text {
     };
 }
 
-macro_rules! texts {
-    ($($edge:literal, $subgroup:literal: $($tile:literal = $n:literal, $depth:literal)|+;)+) => {
-        &[$((
-            Units { edge: $edge, subgroup: $subgroup },
-            &[$((
-                $tile,
-                [
-                    text!($edge, $n, $depth, $subgroup, "by_one.wgsl"),
-                    text!($edge, $n, $depth, $subgroup, "by_four.wgsl"),
-                ],
-            )),+],
-        )),+]
-    };
-}
-
 const TEXTS: &[(Units, &Tiles)] = texts! {
-    16, 16: 128 = 4, 16 | 64 = 2, 32;
-    16, 32: 128 = 4, 16 | 64 = 2, 32;
-    16, 64: 128 = 4, 16 | 64 = 2, 32;
-    8, 8: 64 = 4, 32;
-    8, 16: 64 = 4, 32;
-    8, 32: 64 = 4, 32;
-    8, 64: 64 = 4, 32;
+    ("unit_16.wgsl", 16, 16): 128 = 4, 16 | 64 = 2, 32;
+    ("unit_16.wgsl", 16, 32): 128 = 4, 16 | 64 = 2, 32;
+    ("unit_16.wgsl", 16, 64): 128 = 4, 16 | 64 = 2, 32;
+    ("unit_8.wgsl", 8, 8): 64 = 4, 32;
+    ("unit_8.wgsl", 8, 16): 64 = 4, 32;
+    ("unit_8.wgsl", 8, 32): 64 = 4, 32;
+    ("unit_8.wgsl", 8, 64): 64 = 4, 32;
 };
 
 /// The kernels for such units.

@@ -44,7 +44,7 @@ pub struct Example {
 /// The example for one head or for several, its sequence repeated `batch` times.
 ///
 /// # Errors
-/// None for the shapes it has; those of [`Tensor::from_vec`].
+/// As [`Tensor::from_vec`], of shapes that fit.
 pub fn example(n_heads: usize, batch: usize) -> Result<Example> {
     let [t, c] = SIZES;
     let x = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]].concat();

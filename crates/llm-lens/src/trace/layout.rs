@@ -10,12 +10,7 @@ use serde::Serialize;
 const EXPLAINED: &[&str] = &[
     "kv_heads",
     "head_dim",
-    "rotary.theta",
-    "rotary.width",
-    "rotary.scaling.factor",
-    "rotary.scaling.low",
-    "rotary.scaling.high",
-    "rotary.scaling.original",
+    "rotary",
     "window",
     "soft_cap",
     "qk_norm",

@@ -55,7 +55,7 @@ pub struct Term {
 /// A stored number that is added.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Bias {
-    /// Offset of the bias.
+    /// The bias's offset.
     pub offset: usize,
     /// The number.
     pub value: f64,

@@ -6,27 +6,27 @@ use serde::Serialize;
 /// Lengths of the axes; C = H·D unless the attention has other heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sizes {
-    /// B.
+    /// B: sequences.
     pub batch_size: usize,
-    /// T.
+    /// T: positions.
     pub seq_len: usize,
-    /// C.
+    /// C: width.
     pub d_model: usize,
-    /// H.
+    /// H: heads of queries.
     pub n_heads: usize,
     /// G: heads of keys and values, where there are fewer than of queries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kv_heads: Option<usize>,
-    /// D.
+    /// D: channels of a head.
     pub head_dim: usize,
 }
 
-/// Which score is followed.
+/// The place of the score that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// b.
+    /// b: the sequence.
     pub batch_index: usize,
-    /// h.
+    /// h: the head.
     pub head: usize,
     /// i, the position that asks.
     pub query: usize,
@@ -56,14 +56,14 @@ impl Place {
 }
 
 impl Sizes {
-    /// Sizes of `x [B, T, C]` read by such an attention.
+    /// The sizes of `x [B, T, C]` read by such an attention.
     pub fn new([batch_size, seq_len, d_model]: [usize; 3], attention: &AttentionSpec) -> Sizes {
         let (n_heads, head_dim) = (attention.n_heads, attention.head_dim(d_model));
         let kv_heads = attention.kv_heads.filter(|g| *g != n_heads);
         Sizes { batch_size, seq_len, d_model, n_heads, kv_heads, head_dim }
     }
 
-    /// G.
+    /// G: heads of keys and values.
     pub fn groups(&self) -> usize {
         self.kv_heads.unwrap_or(self.n_heads)
     }
@@ -88,7 +88,7 @@ impl Sizes {
         ((b * self.seq_len + t) * self.n_heads + h) * self.head_dim
     }
 
-    /// The same row in `qkv [B, T, (H+2G)·D]`; `part` is 0 for q, 1 for k, 2 for v. With as many heads
+    /// A head's row in `qkv [B, T, (H+2G)·D]`; `part` is 0 for q, 1 for k, 2 for v. With as many heads
     /// of each: (b·T + t)·3C + part·C + h·D.
     pub fn row_in_qkv(&self, b: usize, t: usize, part: usize, h: usize) -> usize {
         let (all, g) = (self.n_heads, self.groups());

@@ -14,9 +14,9 @@ const TOLERANCE: f64 = 1e-6;
 /// A token and what it stands for.
 #[derive(Clone, Debug, Serialize)]
 pub struct Token {
-    /// Number of the token.
+    /// The token's number.
     pub id: u32,
-    /// As one sees it.
+    /// The token's text.
     pub text: String,
 }
 
@@ -63,9 +63,9 @@ pub struct Kernel {
 pub struct Walk {
     /// Lengths of the axes.
     pub sizes: Sizes,
-    /// Which score.
+    /// The place of the score.
     pub place: Place,
-    /// Block, from 0; none for the built-in example.
+    /// Number of the block; none for the built-in example.
     pub layer: Option<usize>,
     /// `[T]`: the sequence's tokens; none for the built-in example.
     pub tokens: Option<Vec<Token>>,

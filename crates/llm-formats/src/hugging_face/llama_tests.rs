@@ -122,6 +122,7 @@ fn what_would_compute_something_else_is_refused_by_its_name() {
         ("llama", "residual_multiplier", json!(0.22)),
         ("llama", "sliding_window", json!(4096)),
         ("llama", "attention_dropout", json!(1.0)),
+        ("llama", "attn_logit_softcapping", json!(50.0)),
         ("llama", "quantization_config", json!({"bits": 4})),
         ("llama", "auto_map", json!({"AutoModel": "own.Model"})),
         ("mistral", "attention_bias", json!(true)),

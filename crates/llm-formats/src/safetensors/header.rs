@@ -120,7 +120,7 @@ impl<'de, const MOST: usize> Visitor<'de> for Few<MOST> {
     type Value = Few<MOST>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("strings by their names, or a shape")
+        f.write_str(if MOST == MAX_AXES { "a shape" } else { "strings by their names" })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Few<MOST>, A::Error> {

@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::number::pair;
+use super::pack::pack_a;
 use super::sizes::{NR, WIDE, Words};
-use super::unit::{Factors, Unit};
+use super::unit::{Factors, Part, Unit};
 use ndarray::ArrayViewMut2;
 use std::arch::x86_64::*;
 use std::mem::transmute;
@@ -22,6 +23,10 @@ const MR: usize = 12;
 impl Unit for Avx512 {
     const ROWS: usize = MR;
     const PAIRS: usize = 1;
+
+    fn pack_a(a: Part<'_>, out: &mut [u32]) -> Words {
+        pack_a::<Self>(a, out)
+    }
 
     fn along(x: &[f32], out: &mut [u32]) {
         assert!(out.len() == x.len().div_ceil(2));

@@ -2,8 +2,9 @@
 
 use super::number::{GROUP, add_group, add_pairs, pair};
 use super::order::Order;
+use super::pack::pack_a;
 use super::sizes::{NR, WIDE, Words};
-use super::unit::{Factors, Unit};
+use super::unit::{Factors, Part, Unit};
 use crate::kernels::simd::simd_kernel;
 use ndarray::ArrayViewMut2;
 
@@ -13,6 +14,10 @@ pub(super) struct Emulated<const TILES: bool>;
 impl<const TILES: bool> Unit for Emulated<TILES> {
     const ROWS: usize = 12;
     const PAIRS: usize = 1;
+
+    fn pack_a(a: Part<'_>, out: &mut [u32]) -> Words {
+        pack_a::<Self>(a, out)
+    }
 
     fn along(x: &[f32], out: &mut [u32]) {
         plain_along(x, out);

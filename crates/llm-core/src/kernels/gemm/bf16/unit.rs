@@ -1,6 +1,5 @@
 //! What products ask of a bf16 unit.
 
-use super::pack::pack_a;
 use super::sizes::{WIDE, Words};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -17,7 +16,7 @@ pub(super) struct Factors<'a> {
 }
 
 /// What a unit does.
-pub(super) trait Unit: Sized {
+pub(super) trait Unit {
     /// Rows of a tile.
     const ROWS: usize;
     /// Pairs come in groups of this size, padded with zeros.
@@ -28,9 +27,7 @@ pub(super) trait Unit: Sized {
         f()
     }
     /// A's part `[K, M]` as words, in whichever direction [`Unit::tile`] reads them.
-    fn pack_a(a: Part<'_>, out: &mut [u32]) -> Words {
-        pack_a::<Self>(a, out)
-    }
+    fn pack_a(a: Part<'_>, out: &mut [u32]) -> Words;
     /// out ← pairs of neighbours in `x`; after the last of an odd number comes 0.
     fn along(x: &[f32], out: &mut [u32]);
     /// out ← pairs of one number of each line, zeros behind them. `second` may be empty: zeros.

@@ -1,4 +1,4 @@
-//! An optimizer of one's own: stochastic gradient descent with momentum.
+//! An optimizer of your own: stochastic gradient descent with momentum.
 
 use llm_core::base::{Error, Result};
 use llm_core::optim::{Optimizer, OptimizerParts, OptimizerRow, Slot};

@@ -47,7 +47,7 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
     assert!(file("killed", "loss.svg").starts_with(b"<svg"));
 }
 
-/// Its own optimizer trains with a number of its own, goes on with it, and refuses another's.
+/// An optimizer of the program trains with a number of its own, goes on with it, and refuses another's.
 #[test]
 fn an_optimizer_of_its_own_is_named() {
     let folder = tempfile::tempdir().unwrap();

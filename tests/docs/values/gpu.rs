@@ -1,11 +1,11 @@
 //! Values of docs/on_a_gpu.md. No GPU is needed for them: a step is data before it is anywhere.
 
 use super::{Values, list, wide};
-use llm_cli::error::code::{IO, NO_MEMORY, UNAVAILABLE, USAGE};
 use llm_core::listing::listing;
 use llm_core::model::{Mode, NORM_EPS};
 use llm_core::{Tensor, ops};
 use llm_gpu::Planned;
+use llm_run::error::Kind;
 use llm_run::models::{BASELINE, Heads, Models};
 use llm_run::options::Options;
 use llm_run::plan::Plan;
@@ -31,8 +31,9 @@ pub fn add(values: &mut Values) {
     values.insert("gpu.units", list![8, 8, 16, 16]);
     values.insert("gpu.kernel", vec![0.0, 1.0]); // numbers of its text, which the page has as it is
     row(values);
-    let codes = [UNAVAILABLE, USAGE, USAGE, NO_MEMORY, IO, IO];
-    values.insert("gpu.codes", codes.map(f64::from).to_vec());
+    use Kind::{Io, NoMemory, Unavailable, Usage};
+    let kinds = [Unavailable, Usage, Usage, NoMemory, Io, Io];
+    values.insert("gpu.codes", kinds.map(|kind| f64::from(kind.code())).to_vec());
 }
 
 /// Kernels, bytes and loss of the first step of the built-in stories, as `train-gpt-mha` trains them.

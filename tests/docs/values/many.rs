@@ -6,10 +6,10 @@ use crate::many_machines::model::{
     FRAME, MICRO_BATCHES, NETWORKS, PROCESSES, Rates, SIGMA, USEFUL, bytes, measured, messages,
     rates,
 };
-use llm_cli::error::code::{BAD_DATA, BUSY, INTERNAL, IO, UNAVAILABLE, USAGE};
 use llm_core::Result;
 use llm_core::base::CrewError;
 use llm_core::crew::{Crew, InProcess};
+use llm_run::error::Kind;
 
 const ENGLISH: &str = include_str!("../../../docs/many_machines.md");
 const CHINESE: &str = include_str!("../../../docs/many_machines.zh-CN.md");
@@ -181,8 +181,9 @@ fn failures(values: &mut Values) {
     }
     let words = refused.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
     values.insert("many.refused", words.collect());
-    let codes = [USAGE, UNAVAILABLE, USAGE, BAD_DATA, IO, INTERNAL, BUSY];
-    values.insert("many.failures", codes.into_iter().map(f64::from).collect());
+    use Kind::{BadData, Busy, Internal, Io, Unavailable, Usage};
+    let kinds = [Usage, Unavailable, Usage, BadData, Io, Internal, Busy];
+    values.insert("many.failures", kinds.map(|kind| f64::from(kind.code())).to_vec());
     let help = include_str!("../../../crates/llm-cli/src/args/crew.rs");
     let seconds = help.split("[default: ").find_map(|said| said.split_once("s]")?.0.parse().ok());
     values.insert("many.timeout", vec![seconds.unwrap()]);

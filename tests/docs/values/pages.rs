@@ -1,10 +1,9 @@
 //! Values of the other pages.
 
 use super::{Values, list};
-use llm_cli::RunError;
-use llm_cli::error::code::*;
 use llm_core::{Config, Tensor, TinyGPT, ops};
 use llm_courses::permute;
+use llm_run::error::Kind;
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 
@@ -35,21 +34,21 @@ pub fn add(values: &mut Values) {
     let shapes = [&keys, &cut, &in_front].map(|x| x.shape().to_vec()).concat();
     values.insert("math.section", list![5]); // of docs/transformer_math_to_code.md
     values.insert("changed.split", shapes.iter().map(|&n| n as f64).collect());
-    let codes = [
-        OK,
-        USAGE,
-        DIVERGED,
-        BAD_DATA,
-        NO_INPUT,
-        UNAVAILABLE,
-        INTERNAL,
-        NO_MEMORY,
-        CANNOT_CREATE,
-        IO,
-        BUSY,
+    let kinds = [
+        Kind::Usage,
+        Kind::Diverged,
+        Kind::BadData,
+        Kind::NoInput,
+        Kind::Unavailable,
+        Kind::Internal,
+        Kind::NoMemory,
+        Kind::CannotCreate,
+        Kind::Io,
+        Kind::Busy,
+        Kind::Signal(0),
     ];
-    let signal = of(&RunError::Signal(0));
-    values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
+    let codes = [0.0].into_iter().chain(kinds.map(|kind| f64::from(kind.code())));
+    values.insert("run.exit_codes", codes.collect());
     let tab = include_str!("../../browser/gpu.mjs");
     assert!(tab.contains("const NEAR = 1e-4;"), "a ten-thousandth, say the pages");
     let steps = tab.split("+ 1]) || ").nth(1).unwrap();

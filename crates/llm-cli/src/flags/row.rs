@@ -1,6 +1,6 @@
 //! A setting as a flag.
 
-use super::table::{SPELLED, Spelling};
+use super::spelled::{SPELLED, Spelling, Words};
 use crate::lang::Lang;
 use crate::messages::spelled;
 use crate::words::chosen;
@@ -39,9 +39,6 @@ pub enum Kind {
     /// One of some words.
     Word,
 }
-
-/// Words that can be typed, each with what the help says about it, in both languages.
-pub type Words = Vec<(&'static str, &'static str)>;
 
 impl Flag {
     pub(super) fn of(setting: &'static Setting) -> Flag {

@@ -1,6 +1,6 @@
 //! Rows fit the settings of a run.
 
-use super::table::SPELLED;
+use super::spelled::SPELLED;
 use super::*;
 use llm_core::Config;
 use llm_core::settings::choices;

@@ -6,7 +6,7 @@ use crate::messages::spelled;
 use crate::words::chosen;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, value_parser};
-use llm_core::settings::{Value, choices};
+use llm_core::settings::Value;
 use llm_run::defaults::Start;
 use llm_run::settings::Setting;
 
@@ -49,7 +49,7 @@ impl Flag {
             Value::Whole(_) => Kind::Whole(spelling.most),
             Value::Float(_) => Kind::F32,
             Value::Double(_) => Kind::F64,
-            _ if choices(setting.key).is_empty() && (spelling.words)().is_empty() => Kind::List,
+            _ if setting.choices().is_empty() && (spelling.words)().is_empty() => Kind::List,
             _ => Kind::Word,
         };
         Flag { setting, name: setting.name.replace('_', "-").leak(), kind, spelling }
@@ -64,7 +64,7 @@ impl Flag {
     pub fn words(&self) -> Words {
         let words = (self.spelling.words)();
         if words.is_empty() {
-            return choices(self.setting.key).into_iter().map(|word| (word, "")).collect();
+            return self.setting.choices().into_iter().map(|word| (word, "")).collect();
         }
         words
     }

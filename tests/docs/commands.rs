@@ -120,7 +120,8 @@ fn test_sources(site: &Site) -> &'static str {
 /// The sources that declare flags and verbs, read once.
 fn flag_sources(site: &Site) -> &'static str {
     static SOURCES: OnceLock<String> = OnceLock::new();
-    let folders = ["crates/llm-cli/src/args", "crates/llm-cli/src/flags"];
+    let folders =
+        ["crates/llm-cli/src/args", "crates/llm-cli/src/flags", "crates/llm-run/src/settings"];
     SOURCES.get_or_init(|| sources_in(site, &folders))
 }
 
@@ -137,12 +138,13 @@ fn has_flag(sources: &str, flag: &str) -> bool {
         || sources.contains(&format!("pub {}:", name.replace('-', "_")))
         || is_row(sources, &name.replace('-', "_"))
         || sources.contains(&format!("\"{name}\""))
+        || sources.contains(&format!("\"{}\"", name.replace('-', "_")))
 }
 
-/// A row of the flags of a verb: `name: Type = "VALUE";`.
+/// A row of the flags of a verb: `name: Type = "VALUE";`, or the first line of one.
 fn is_row(sources: &str, name: &str) -> bool {
     let row = format!("        {name}: ");
-    sources.lines().any(|line| line.starts_with(&row) && line.trim_end().ends_with(';'))
+    sources.lines().any(|line| line.starts_with(&row) && line.trim_end().ends_with([';', '[']))
 }
 
 fn has_verb(sources: &str, verb: &str) -> bool {

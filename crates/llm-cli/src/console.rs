@@ -125,9 +125,9 @@ pub fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
-/// How the style of a line with a bar begins, ..
+/// How the style of a line with a bar begins where there is room for one.
 const BAR: &str = "{spinner} [{wide_bar}] ";
-/// .. and where it has room for one; elsewhere numbers alone say how far it is.
+/// Columns from which a line has room for a bar; below, numbers alone say how far it is.
 const ROOM_FOR_A_BAR: usize = 75;
 
 /// A bar on a terminal that can move its cursor; none elsewhere, or when it is to be `quiet`.

@@ -135,7 +135,7 @@ pub enum Event<'a> {
         messages: usize,
         /// Messages in none of them, by kind.
         left_out: LeftOut,
-        /// Their file.
+        /// File of the conversations.
         path: &'a str,
     },
     /// One number of attention, followed by hand.

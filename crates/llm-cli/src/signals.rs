@@ -114,7 +114,7 @@ fn all() -> Vec<i32> {
 mod tests {
     use super::*;
 
-    /// Of what came amid an answer, Ctrl-C alone is over with it.
+    /// Ctrl-C amid an answer is over with the answer; another signal is not.
     #[test]
     fn ctrl_c_alone_is_forgotten() {
         use signal_hook::consts::{SIGINT, SIGTERM};

@@ -6,11 +6,11 @@ use llm_messages::columns::{left, right, width};
 /// How a column stands where there is room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
-    /// Spaces before it, ..
+    /// Spaces before the column.
     gap: usize,
-    /// .. and its width.
+    /// Width of the column.
     wide: usize,
-    /// At which end of that its cells stand.
+    /// Whether cells stand at the right end.
     is_right: bool,
 }
 

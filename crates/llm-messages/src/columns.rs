@@ -19,9 +19,9 @@ pub fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// May not begin a line, ..
+/// Marks that may not begin a line.
 const CLOSING: &str = "，。：；、！？）”》】…,.:;!?)]}'%";
-/// Characters that may not end a line.
+/// Marks that may not end a line.
 const OPENING: &str = "（“《【([{<";
 
 /// The text in lines of at most `columns` columns, the second and the rest behind `indent` columns.

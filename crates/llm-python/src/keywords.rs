@@ -2,7 +2,7 @@
 
 use crate::words::{keyword, said};
 use llm_core::recipe::{DataForm, DataSource, Recipe};
-use llm_core::settings::{Value, choices};
+use llm_core::settings::Value;
 use llm_core::{AttentionSpec, Config};
 use llm_run::defaults::Start;
 use llm_run::settings::{ATTENTION, Given, Initial, Setting, all_settings, settings};
@@ -210,7 +210,7 @@ fn doc(setting: &Setting) -> String {
     let [text, _] = setting.texts().map(|text| text.to_string());
     // What holds without it follows by itself.
     let text = text.split(" [default").next().unwrap_or_default();
-    match choices(setting.key) {
+    match setting.choices() {
         none if none.is_empty() => text.into(),
         names => format!("{text}: {}", names.join(" | ")),
     }

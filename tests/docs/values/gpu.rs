@@ -31,8 +31,9 @@ pub fn add(values: &mut Values) {
     values.insert("gpu.units", list![8, 8, 16, 16]);
     values.insert("gpu.kernel", vec![0.0, 1.0]); // numbers of its text, which the page has as it is
     row(values);
-    let codes = [Kind::Unavailable, Kind::Usage, Kind::Usage, Kind::NoMemory, Kind::Io, Kind::Io];
-    values.insert("gpu.codes", codes.map(|of| f64::from(of.code())).to_vec());
+    use Kind::{Io, NoMemory, Unavailable, Usage};
+    let kinds = [Unavailable, Usage, Usage, NoMemory, Io, Io];
+    values.insert("gpu.codes", kinds.map(|kind| f64::from(kind.code())).to_vec());
 }
 
 /// Kernels, bytes and loss of the first step of the built-in stories, as `train-gpt-mha` trains them.

@@ -181,16 +181,9 @@ fn failures(values: &mut Values) {
     }
     let words = refused.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
     values.insert("many.refused", words.collect());
-    let codes = [
-        Kind::Usage,
-        Kind::Unavailable,
-        Kind::Usage,
-        Kind::BadData,
-        Kind::Io,
-        Kind::Internal,
-        Kind::Busy,
-    ];
-    values.insert("many.failures", codes.into_iter().map(|of| f64::from(of.code())).collect());
+    use Kind::{BadData, Busy, Internal, Io, Unavailable, Usage};
+    let kinds = [Usage, Unavailable, Usage, BadData, Io, Internal, Busy];
+    values.insert("many.failures", kinds.map(|kind| f64::from(kind.code())).to_vec());
     let help = include_str!("../../../crates/llm-cli/src/args/crew.rs");
     let seconds = help.split("[default: ").find_map(|said| said.split_once("s]")?.0.parse().ok());
     values.insert("many.timeout", vec![seconds.unwrap()]);

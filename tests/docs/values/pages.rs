@@ -34,7 +34,7 @@ pub fn add(values: &mut Values) {
     let shapes = [&keys, &cut, &in_front].map(|x| x.shape().to_vec()).concat();
     values.insert("math.section", list![5]); // of docs/transformer_math_to_code.md
     values.insert("changed.split", shapes.iter().map(|&n| n as f64).collect());
-    let codes = [
+    let kinds = [
         Kind::Usage,
         Kind::Diverged,
         Kind::BadData,
@@ -45,9 +45,10 @@ pub fn add(values: &mut Values) {
         Kind::CannotCreate,
         Kind::Io,
         Kind::Busy,
+        Kind::Signal(0),
     ];
-    let codes = codes.into_iter().chain([Kind::Signal(0)]).map(|of| f64::from(of.code()));
-    values.insert("run.exit_codes", [0.0].into_iter().chain(codes).collect());
+    let codes = [0.0].into_iter().chain(kinds.map(|kind| f64::from(kind.code())));
+    values.insert("run.exit_codes", codes.collect());
     let tab = include_str!("../../browser/gpu.mjs");
     assert!(tab.contains("const NEAR = 1e-4;"), "a ten-thousandth, say the pages");
     let steps = tab.split("+ 1]) || ").nth(1).unwrap();

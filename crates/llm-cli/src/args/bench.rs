@@ -83,7 +83,7 @@ words! {
         /// nanoGPT's CPU configuration, 4 heads
         /// zh: nanoGPT 的 CPU 配置，4 个头
         W1 = "w1",
-        /// The same with one head and bytes
+        /// W1 with one head and bytes
         /// zh: 同上，但一个头，用字节
         W1h1 = "w1h1",
         /// The C++ original's README, one head

@@ -20,7 +20,7 @@ pub enum InspectVerb {
     /// Parameters, memory, and what attention costs with one head and with several
     /// zh: 参数、内存，以及一个头和多个头时注意力的开销
     Model(InspectModelArgs),
-    /// Who looks at whom: the attention weights of every head for a text
+    /// Attention weights of every head for a text: who looks at whom
     /// zh: 谁看谁：一段文本里每个头的注意力权重
     Attention(InspectAttentionArgs),
     /// What each head does, measured over many windows

@@ -14,7 +14,7 @@ use llm_run::models::Models;
 enum When {
     /// The value is one of these.
     Is(&'static [&'static str]),
-    /// The value is none of these.
+    /// The value is not among these.
     IsNot(&'static [&'static str]),
 }
 

@@ -16,7 +16,7 @@ flags! {
         text: Option<OsString> = "TEXT" [
             id = "prompt", short = 'p', long = "prompt", allow_hyphen_values = true,
         ];
-        /// The same from a file, byte by byte; `-` is standard input
+        /// Text to continue from a file, byte by byte; `-` is standard input
         /// zh: 同上，但逐字节读自文件；`-` 是标准输入
         file: Option<PathBuf> = "FILE" rare [
             id = "prompt_file", long = "prompt-file", conflicts_with = "prompt",
@@ -26,7 +26,7 @@ flags! {
             hide = true, allow_hyphen_values = true,
             conflicts_with_all = ["prompt", "prompt_file", "prompt_ids"],
         ];
-        /// The same as token numbers: 1,2,3
+        /// Text to continue as token numbers: 1,2,3
         /// zh: 同上，写成词元编号：1,2,3
         ids: Vec<Vec<TokenId>> = "IDS" rare [
             id = "prompt_ids", long = "prompt-ids", value_parser = token_numbers,

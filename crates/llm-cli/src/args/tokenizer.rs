@@ -28,7 +28,7 @@ flags! {
         /// Vocabulary of a BPE tokenizer: GPT-2's vocab.json, or one token a line
         /// zh: BPE 分词器的词表：GPT-2 的 vocab.json，或每行一个词元
         bpe_vocab: Option<PathBuf> = "FILE" rare [help_heading = "Data"];
-        /// Its merges: GPT-2's merges.txt
+        /// Merges of that vocabulary: GPT-2's merges.txt
         /// zh: 它的合并规则：GPT-2 的 merges.txt
         bpe_merges: Option<PathBuf> = "FILE" rare [help_heading = "Data"];
     }
@@ -63,7 +63,7 @@ fn is_path(word: &OsStr) -> bool {
 flags! {
     /// Which tokenizer a verb is about.
     pub struct SourceArgs in "Tokenizer" {
-        /// That of a checkpoint, or of the folder of a run
+        /// Tokenizer of a checkpoint, or of the folder of a run
         /// zh: 检查点或训练目录里的分词器
         load: Option<PathBuf> = "FILE" [
             conflicts_with_all = ["tokenizer", "bpe_vocab", "bpe_merges"],
@@ -77,7 +77,7 @@ flags! {
         /// A BPE vocabulary: GPT-2's vocab.json, or one token a line
         /// zh: BPE 词表：GPT-2 的 vocab.json，或每行一个词元
         bpe_vocab: Option<PathBuf> = "FILE";
-        /// Its merges: GPT-2's merges.txt
+        /// Merges of that vocabulary: GPT-2's merges.txt
         /// zh: 它的合并规则：GPT-2 的 merges.txt
         bpe_merges: Option<PathBuf> = "FILE";
     }

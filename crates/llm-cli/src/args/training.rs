@@ -81,7 +81,7 @@ flags! {
         /// Say what would be done, what memory and time it takes here, and do nothing
         /// zh: 说明会做什么、在这里要多少内存和时间，但什么都不做
         dry_run: Option<bool> = "0|1" [help_heading = "Output"];
-        /// Who works on it.
+        /// What works on it.
         ..crew: CrewArgs;
         /// What is printed.
         ..output: OutputArgs;

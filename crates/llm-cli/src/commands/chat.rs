@@ -46,75 +46,107 @@ pub fn chat(program: &Program, args: &ChatArgs) -> Result<()> {
     }
     let system = args.system.as_deref();
     let mut talk = Talk::new(&run.model, tokenizer.clone(), system, sampling, args.weights)?;
-    let (quiet, json, typed) = (args.output.quiet(), args.output.json(), io::stdin().is_terminal());
-    if !quiet && !talk.has_template() {
-        note(message!(
-            "the model has learned no conversation: it goes on with a text, for which there is {} \
-             generate{} -p TEXT",
-            next_commands::program(program),
-            next_commands::load_flag(&args.load)
-        ));
-    }
-    if !quiet && typed {
-        note(
-            "ask in a line; Ctrl-C ends an answer, Ctrl-D or Ctrl-C at the prompt the conversation",
-        );
-    }
-    let mut out = Out::default();
+    let mut answering = Answering {
+        out: Out::default(),
+        printer: Printer::new(Show::Safe),
+        printed: 0,
+        json: args.output.json(),
+        quiet: args.output.quiet(),
+        typed: io::stdin().is_terminal(),
+    };
+    answering.greet(program, args, talk.has_template());
     for turn in 0.. {
-        if typed {
-            out.write(b"> ");
-        }
+        answering.prompt();
         let Some(question) = signals.reading(line)? else { break };
         if question.trim().is_empty() {
             continue;
         }
-        let mut printer = Printer::new(Show::Safe);
-        let mut printed = 0;
         let asked = talk.ask(&question, n, |written| {
-            if !json {
-                out.write(&printer.push(&written.text[printed..]));
-                printed = written.text.len();
-            }
-            !out.is_closed() && signals.pending().is_none()
+            answering.write_on(&written.text);
+            !answering.out.is_closed() && signals.pending().is_none()
         });
-        let answer = match asked {
+        match asked {
             // The conversation goes on without the question.
-            Err(RunError::Data(why)) if typed => {
+            Err(RunError::Data(why)) if answering.typed => {
                 note(why);
                 continue;
             }
-            asked => asked?,
-        };
-        match json {
-            true => out.write(&line_of(&question, &answer, [run.step, turn])),
-            false => {
-                out.write(&printer.push(&answer.written.text[printed..]));
-                out.write(&printer.finish());
-                out.write(b"\n");
-            }
+            asked => answering.end(&question, &asked?, [run.step, turn]),
         }
-        if !quiet && answer.forgotten > 0 {
-            note(message!(
-                "{} turns no longer fit into the context and are forgotten",
-                answer.forgotten
-            ));
-        }
-        if !quiet && answer.written.finish == Finish::Length {
-            note(message!("the answer was cut after {} tokens", answer.written.choices.len()));
-        }
-        if typed {
+        if answering.typed {
             signals.forget_interrupt();
         }
         signals.check()?;
-        if out.is_closed() {
+        if answering.out.is_closed() {
             break;
         }
     }
-    if typed {
-        out.write(b"\n");
+    if answering.typed {
+        answering.out.write(b"\n");
     }
-    out.finish()
+    answering.out.finish()
+}
+
+/// How answers are printed: as they come, or as one event each.
+struct Answering {
+    out: Out,
+    printer: Printer,
+    /// Bytes of the answer that are printed.
+    printed: usize,
+    json: bool,
+    quiet: bool,
+    /// Whether questions are typed in a terminal.
+    typed: bool,
+}
+
+impl Answering {
+    fn greet(&self, program: &Program, args: &ChatArgs, has_template: bool) {
+        if !self.quiet && !has_template {
+            note(message!(
+                "the model has learned no conversation: it goes on with a text, for which there \
+                 is {} generate{} -p TEXT",
+                next_commands::program(program),
+                next_commands::load_flag(&args.load)
+            ));
+        }
+        if !self.quiet && self.typed {
+            note(
+                "ask in a line; Ctrl-C ends an answer, Ctrl-D or Ctrl-C at the prompt the \
+                 conversation",
+            );
+        }
+    }
+
+    fn prompt(&mut self) {
+        (self.printer, self.printed) = (Printer::new(Show::Safe), 0);
+        if self.typed {
+            self.out.write(b"> ");
+        }
+    }
+
+    /// The rest of an answer that has come so far.
+    fn write_on(&mut self, text: &[u8]) {
+        if !self.json {
+            self.out.write(&self.printer.push(&text[self.printed..]));
+            self.printed = text.len();
+        }
+    }
+
+    /// The end of an answer, and what there is to say about it.
+    fn end(&mut self, question: &str, answer: &Answer, place: [u64; 2]) {
+        self.write_on(&answer.written.text);
+        match self.json {
+            true => self.out.write(&line_of(question, answer, place)),
+            false => self.out.write(&[&self.printer.finish()[..], b"\n"].concat()),
+        }
+        if !self.quiet && answer.forgotten > 0 {
+            let turns = answer.forgotten;
+            note(message!("{} turns no longer fit into the context and are forgotten", turns));
+        }
+        if !self.quiet && answer.written.finish == Finish::Length {
+            note(message!("the answer was cut after {} tokens", answer.written.choices.len()));
+        }
+    }
 }
 
 /// The next line of standard input; none at its end.

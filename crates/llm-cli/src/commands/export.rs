@@ -77,7 +77,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// The family of models on Hugging Face that this one belongs to. An attention of one's own and a
+/// The family of models on Hugging Face that this one belongs to. An attention from outside and a
 /// head bias that is not 0 have no place in any.
 ///
 /// # Errors

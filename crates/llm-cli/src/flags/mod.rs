@@ -2,8 +2,9 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `spelled.rs` | how settings are typed, where that is more than their name |
 //! | `row.rs` | a setting as a flag |
-//! | `table.rs` | how settings are typed, and where they stand in the help |
+//! | `table.rs` | every flag, and where it stands in the help |
 //! | `typed.rs` | flags as arguments of a command |
 //!
 //! What a setting is for, and where it starts, is [`llm_run::settings`]'. From its name and type
@@ -12,6 +13,7 @@
 //! explains.
 
 mod row;
+mod spelled;
 mod table;
 mod typed;
 

@@ -1,12 +1,12 @@
 //! A setting as a flag.
 
-use super::table::{SPELLED, Spelling};
+use super::spelled::{SPELLED, Spelling, Words};
 use crate::lang::Lang;
 use crate::messages::spelled;
 use crate::words::chosen;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, value_parser};
-use llm_core::settings::{Value, choices};
+use llm_core::settings::Value;
 use llm_run::defaults::Start;
 use llm_run::settings::Setting;
 
@@ -40,9 +40,6 @@ pub enum Kind {
     Word,
 }
 
-/// Words that can be typed, each with what the help says about it, in both languages.
-pub type Words = Vec<(&'static str, &'static str)>;
-
 impl Flag {
     pub(super) fn of(setting: &'static Setting) -> Flag {
         let spelling = SPELLED.iter().find(|of| of.setting == setting.name).copied();
@@ -52,7 +49,7 @@ impl Flag {
             Value::Whole(_) => Kind::Whole(spelling.most),
             Value::Float(_) => Kind::F32,
             Value::Double(_) => Kind::F64,
-            _ if choices(setting.key).is_empty() && (spelling.words)().is_empty() => Kind::List,
+            _ if setting.choices().is_empty() && (spelling.words)().is_empty() => Kind::List,
             _ => Kind::Word,
         };
         Flag { setting, name: setting.name.replace('_', "-").leak(), kind, spelling }
@@ -67,7 +64,7 @@ impl Flag {
     pub fn words(&self) -> Words {
         let words = (self.spelling.words)();
         if words.is_empty() {
-            return choices(self.setting.key).into_iter().map(|word| (word, "")).collect();
+            return self.setting.choices().into_iter().map(|word| (word, "")).collect();
         }
         words
     }

@@ -1,9 +1,8 @@
 //! Rows fit the settings of a run.
 
-use super::table::SPELLED;
+use super::spelled::SPELLED;
 use super::*;
 use llm_core::Config;
-use llm_core::settings::choices;
 use llm_run::defaults::Start;
 use llm_run::settings::{Given, all_settings, new_model, new_recipe};
 use std::collections::BTreeSet;
@@ -19,7 +18,7 @@ fn what_is_spelled_are_settings_and_their_choices() {
     assert_eq!(all.collect::<Vec<_>>(), spelled);
     for flag in flags().iter().filter(|flag| flag.setting.name != "optimizer") {
         let words: Vec<_> = flag.words().into_iter().map(|(word, _)| word).collect();
-        let mut choices = choices(flag.setting.key);
+        let mut choices = flag.setting.choices();
         choices.sort_by_key(|choice| words.iter().position(|word| word == choice));
         assert_eq!(words, choices, "{}", flag.name);
     }

@@ -38,16 +38,6 @@ pub fn value(key: &str, config: &Config, recipe: &Recipe) -> Option<Value> {
     of_model.or_else(|| RECIPE.iter().find(|row| row.key == key).map(|row| (row.get)(recipe)))
 }
 
-/// The names that the setting with this key can have as its value; none where it is no choice among
-/// names, or a caller knows them, as the optimizers'.
-pub fn choices(key: &str) -> Vec<&'static str> {
-    let model = MODEL.iter().find(|row| row.key == key);
-    let of_model = model.map(|row| (row.choices)(&Config::new(0, 0, 0, 0)));
-    let run = || RECIPE.iter().find(|row| row.key == key);
-    let of_run = || run().map(|row| (row.choices)(&Recipe::new([0, 0], 0, 0.0)));
-    of_model.or_else(of_run).unwrap_or_default()
-}
-
 /// The key of the setting that errors call `field`.
 pub fn key_of(field: &str) -> Option<&'static str> {
     let of_model = MODEL.iter().find(|row| row.field == field).map(|row| row.key);

@@ -56,7 +56,7 @@ impl Setting {
 
 /// Every row, in the order of a help. The first one, the number of heads, has every program; of the
 /// others those that its models [offer](crate::models::Models::options). How they are typed, where
-/// that is more than their name, says `llm_cli::flags::table`, in the same order.
+/// that is more than their name, says `llm_cli::flags::spelled`, in the same order.
 pub const ATTENTION: [AttentionRow; 9] = with_texts![
     /// Number of attention heads; must divide the width
     /// zh: 注意力头的个数；必须整除宽度

@@ -9,7 +9,7 @@
 //! | `fill.rs` | core's settings filled by rows |
 //!
 //! Core says what a setting is and keeps it in checkpoints ([`llm_core::settings`]); the row here
-//! gives it a name and a value to start from. A face adds how it is typed.
+//! gives it a name and a value to start from. A front end adds how it is typed.
 
 mod attention;
 mod fill;

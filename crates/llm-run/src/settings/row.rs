@@ -5,7 +5,7 @@ use crate::defaults::Start;
 use llm_core::Config;
 use llm_core::base::Message;
 use llm_core::recipe::Recipe;
-use llm_core::settings::{self, Value};
+use llm_core::settings::{self, MODEL, RECIPE, Value};
 
 /// A setting of a model or a run, as a run is asked for it.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +103,18 @@ impl Setting {
     pub fn texts(&self) -> [Message; 2] {
         let (en, zh) = self.text.split_once(" zh: ").unwrap_or((self.text, self.text));
         [en, zh].map(|text| Message::new(text.trim(), Vec::new()))
+    }
+
+    /// The names that the value can be; none where it is no choice among names, or a program knows
+    /// them, as those of optimizers.
+    pub fn choices(&self) -> Vec<&'static str> {
+        let of_model = MODEL.iter().find(|row| row.key == self.key);
+        let of_run = RECIPE.iter().find(|row| row.key == self.key);
+        match (of_model, of_run) {
+            (Some(row), _) => (row.choices)(&Config::new(0, 0, 0, 0)),
+            (None, Some(row)) => (row.choices)(&Recipe::new([0, 0], 0, 0.0)),
+            (None, None) => Vec::new(),
+        }
     }
 
     /// The value in this model and run; none of an attention's own setting.

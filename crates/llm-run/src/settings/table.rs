@@ -11,7 +11,7 @@ use llm_core::settings::Value;
 
 /// Settings of core that a run may be asked for, in the order of a help. Keys, types and ranges are
 /// in the rows of `llm_core::settings`; how a setting is typed, where that is more than its name,
-/// is in `llm_cli::flags::table`, in the same order.
+/// is in `llm_cli::flags::spelled`, in the same order.
 pub const SETTINGS: [Setting; 28] = with_texts![
     /// Share of the data kept for validation, the last part [default: 0.1]
     /// zh: 留作验证的数据所占比例，取末尾 [默认：0.1]

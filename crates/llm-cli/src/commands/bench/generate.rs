@@ -23,7 +23,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let kind = args.weights;
     let mut measurements = Vec::new();
     let after = args.after.unwrap_or(1);
-    // Sizes of one's own: one model, and the others' are those of the larger.
+    // Sizes of your own: one model, and the others' are those of the larger.
     let models = if args.sized() { &MODELS[1..] } else { &MODELS };
     for &(name, context, n) in models {
         let w = workload(name).ok_or_else(|| RunError::Internal("no such workload".into()))?;

@@ -1,4 +1,4 @@
-//! `tokenizer train`: a vocabulary of one's own.
+//! `tokenizer train`: a vocabulary of your own.
 
 use crate::args::{TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;

@@ -48,7 +48,8 @@ def test_a_folder_goes_on(text, tmp_path):
     second = traingpt.Trainer(text, out=out)
     assert (second.step, second.steps) == (7, 12)
     second.train()
-    third = traingpt.Trainer(text, out=out, steps=3, lr=1e-3)
+    with pytest.warns(UserWarning, match="a new course"):
+        third = traingpt.Trainer(text, out=out, steps=3, lr=1e-3)
     third.train()
     assert third.step == 15 and [int(row["step"]) for row in rows(out)] == list(range(1, 16))
     whole = traingpt.Trainer(text, **SMALL)

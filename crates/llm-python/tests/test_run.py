@@ -232,7 +232,7 @@ def test_a_warm_up_that_is_too_long_is_warned_of(text):
 def test_validation_text_of_its_own(text):
     run = traingpt.Trainer(text, val="Lucy met Tom. " * 30, **SMALL)
     assert run.evaluate()["tokens"] < 500
-    with pytest.raises(ValueError, match="learnt too"):
+    with pytest.raises(ValueError, match="learned too"):
         traingpt.Trainer(text, val=text, **SMALL)
     none = traingpt.Trainer(text, val_frac=0.0, **SMALL)
     with pytest.raises(ValueError, match="val_frac"):

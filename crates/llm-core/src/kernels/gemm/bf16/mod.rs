@@ -156,5 +156,21 @@ unsafe fn view<'a>(x: Operand, shape: [usize; 2]) -> ArrayView2<'a, f32> {
 const _: () =
     assert!(<Rounded<Emulated<true>> as blocked::Unit>::KC.is_multiple_of(2 * number::GROUP));
 
+/// C ← alpha·A·B + beta·C by this unit, on one thread, for the tests.
+#[cfg(test)]
+fn on<U: Unit>(
+    factors: [f32; 2],
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    mut c: ArrayViewMut2<'_, f32>,
+) {
+    let [a, b] = [a, b].map(|x| super::readable(x, super::Precision::Bf16));
+    // SAFETY: pointers and strides are those of views; the callers choose units that are there.
+    unsafe {
+        let product = super::product(factors, &a.view(), &b.view(), None, &mut c);
+        product.run(Rounded::<U>::NEW, 1);
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The instruction, the emulation and plain loops: the same bits.
 
-use super::super::{Execution, Precision, Threads, gemm, gemm_bias, product, readable};
+use super::super::{Execution, Precision, Threads, gemm, gemm_bias};
 use super::number::{GROUP, add_pair, add_tile, round, widen};
 use super::*;
 use crate::base::rng;
@@ -154,21 +154,6 @@ fn the_same_on_every_unit(a: &[f32], b: &[f32]) {
 
 /// A function that computes C ← alpha·A·B + beta·C.
 type Run = fn([f32; 2], ArrayView2<'_, f32>, ArrayView2<'_, f32>, ArrayViewMut2<'_, f32>);
-
-/// C ← alpha·A·B + beta·C by this unit, on one thread.
-fn on<U: Unit>(
-    factors: [f32; 2],
-    a: ArrayView2<'_, f32>,
-    b: ArrayView2<'_, f32>,
-    mut c: ArrayViewMut2<'_, f32>,
-) {
-    let [a, b] = [a, b].map(|x| readable(x, Precision::Bf16));
-    // SAFETY: pointers and strides are those of views; the callers choose units that are there.
-    unsafe {
-        let product = product(factors, &a.view(), &b.view(), None, &mut c);
-        product.run(Rounded::<U>::NEW, 1);
-    }
-}
 
 /// What makes products in this order: the processor if it can, plain arithmetic in any case.
 fn units(order: Order) -> [Run; 2] {

@@ -27,7 +27,7 @@ pub fn add(values: &mut Values) {
     let close = tests.split("const TOLERANCE: f64 = ").nth(1).and_then(|t| t.split(';').next());
     values.insert("gpu.close", vec![close.unwrap().parse().unwrap()]);
     let units = include_str!("../../../crates/llm-gpu/src/ops/units.rs");
-    assert!(units.contains("    16, 32: 128") && units.contains("    8, 8: 64"), "edges of units");
+    assert!(units.contains(", 16, 32): 128") && units.contains(", 8, 8): 64"), "edges of units");
     values.insert("gpu.units", list![8, 8, 16, 16]);
     values.insert("gpu.kernel", vec![0.0, 1.0]); // numbers of its text, which the page has as it is
     row(values);

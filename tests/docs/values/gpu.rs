@@ -1,7 +1,7 @@
 //! Values of docs/on_a_gpu.md. No GPU is needed for them: a step is data before it is anywhere.
 
 use super::{Values, list, wide};
-use llm_cli::error::code::{IO, NO_MEMORY, UNAVAILABLE, USAGE};
+use llm_cli::error::Kind;
 use llm_core::listing::listing;
 use llm_core::model::{Mode, NORM_EPS};
 use llm_core::{Tensor, ops};
@@ -31,7 +31,14 @@ pub fn add(values: &mut Values) {
     values.insert("gpu.units", list![8, 8, 16, 16]);
     values.insert("gpu.kernel", vec![0.0, 1.0]); // numbers of its text, which the page has as it is
     row(values);
-    let codes = [UNAVAILABLE, USAGE, USAGE, NO_MEMORY, IO, IO];
+    let codes = [
+        Kind::Unavailable.code(),
+        Kind::Usage.code(),
+        Kind::Usage.code(),
+        Kind::NoMemory.code(),
+        Kind::Io.code(),
+        Kind::Io.code(),
+    ];
     values.insert("gpu.codes", codes.map(f64::from).to_vec());
 }
 

@@ -6,7 +6,7 @@ use crate::many_machines::model::{
     FRAME, MICRO_BATCHES, NETWORKS, PROCESSES, Rates, SIGMA, USEFUL, bytes, measured, messages,
     rates,
 };
-use llm_cli::error::code::{BAD_DATA, BUSY, INTERNAL, IO, UNAVAILABLE, USAGE};
+use llm_cli::error::Kind;
 use llm_core::Result;
 use llm_core::base::CrewError;
 use llm_core::crew::{Crew, InProcess};
@@ -181,7 +181,15 @@ fn failures(values: &mut Values) {
     }
     let words = refused.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
     values.insert("many.refused", words.collect());
-    let codes = [USAGE, UNAVAILABLE, USAGE, BAD_DATA, IO, INTERNAL, BUSY];
+    let codes = [
+        Kind::Usage.code(),
+        Kind::Unavailable.code(),
+        Kind::Usage.code(),
+        Kind::BadData.code(),
+        Kind::Io.code(),
+        Kind::Internal.code(),
+        Kind::Busy.code(),
+    ];
     values.insert("many.failures", codes.into_iter().map(f64::from).collect());
     let help = include_str!("../../../crates/llm-cli/src/args/crew.rs");
     let seconds = help.split("[default: ").find_map(|said| said.split_once("s]")?.0.parse().ok());

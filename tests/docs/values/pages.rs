@@ -1,8 +1,7 @@
 //! Values of the other pages.
 
 use super::{Values, list};
-use llm_cli::RunError;
-use llm_cli::error::code::*;
+use llm_cli::error::Kind;
 use llm_core::{Config, Tensor, TinyGPT, ops};
 use llm_courses::permute;
 use llm_variant_mha::MultiHead;
@@ -36,19 +35,19 @@ pub fn add(values: &mut Values) {
     values.insert("math.section", list![5]); // of docs/transformer_math_to_code.md
     values.insert("changed.split", shapes.iter().map(|&n| n as f64).collect());
     let codes = [
-        OK,
-        USAGE,
-        DIVERGED,
-        BAD_DATA,
-        NO_INPUT,
-        UNAVAILABLE,
-        INTERNAL,
-        NO_MEMORY,
-        CANNOT_CREATE,
-        IO,
-        BUSY,
+        0u8,
+        Kind::Usage.code(),
+        Kind::Diverged.code(),
+        Kind::BadData.code(),
+        Kind::NoInput.code(),
+        Kind::Unavailable.code(),
+        Kind::Internal.code(),
+        Kind::NoMemory.code(),
+        Kind::CannotCreate.code(),
+        Kind::Io.code(),
+        Kind::Busy.code(),
     ];
-    let signal = of(&RunError::Signal(0));
+    let signal = Kind::Signal(0).code();
     values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
     let tab = include_str!("../../browser/gpu.mjs");
     assert!(tab.contains("const NEAR = 1e-4;"), "a ten-thousandth, say the pages");

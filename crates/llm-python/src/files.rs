@@ -66,8 +66,8 @@ impl Trainer {
         data.map(given)
             .transpose()?
             .into_iter()
-            .for_each(|data| data.as_training_data(&mut options));
-        val.map(given).transpose()?.into_iter().for_each(|val| val.as_validation(&mut options));
+            .for_each(|data| data.into_training_data(&mut options));
+        val.map(given).transpose()?.into_iter().for_each(|val| val.into_validation(&mut options));
         let changes = data.is_some() || val.is_some() || !options.given.is_empty();
         let (loaded, path) = apart(py, n, move || {
             let path = to_load(&path)?;
@@ -92,8 +92,8 @@ impl Trainer {
     ) -> PyResult<()> {
         let mut options =
             Options { allow_data_change: allow_data_change.then_some(true), ..Options::default() };
-        given(data)?.as_training_data(&mut options);
-        val.map(given).transpose()?.into_iter().for_each(|val| val.as_validation(&mut options));
+        given(data)?.into_training_data(&mut options);
+        val.map(given).transpose()?.into_iter().for_each(|val| val.into_validation(&mut options));
         let notes = self.worker.work(py, move |inner, _| {
             let (run, tokenizer) = (inner.plan.trainer.clone(), inner.plan.tokenizer.clone());
             let path = inner.origin.clone().unwrap_or_else(|| "the trainer".into());

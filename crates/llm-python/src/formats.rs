@@ -69,7 +69,7 @@ fn from_elsewhere(
 ) -> PyResult<Trainer> {
     let n = number_of_threads(threads)?;
     let mut options = Options { given: keywords::given(settings, of)?, ..Options::default() };
-    data.map(given).transpose()?.into_iter().for_each(|data| data.as_training_data(&mut options));
+    data.map(given).transpose()?.into_iter().for_each(|data| data.into_training_data(&mut options));
     let (loaded, mut notes, path) = apart(py, n, move || {
         let (loaded, notes) = imported(&path, import)?;
         Ok((loaded, notes, path))

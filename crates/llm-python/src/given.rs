@@ -44,7 +44,7 @@ pub enum Given {
 
 impl Given {
     /// Puts this into the options as training data.
-    pub fn as_training_data(self, options: &mut Options) {
+    pub fn into_training_data(self, options: &mut Options) {
         match self {
             Given::Numbers(_) => options.data_as = Some(DataForm::U16),
             Given::Chats(_) => options.data_as = Some(DataForm::Chats),
@@ -54,7 +54,7 @@ impl Given {
     }
 
     /// Puts this into the options as validation data.
-    pub fn as_validation(self, options: &mut Options) {
+    pub fn into_validation(self, options: &mut Options) {
         options.val = self.held(VAL_NAME, options);
     }
 

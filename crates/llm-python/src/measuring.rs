@@ -21,7 +21,7 @@ pub fn judged_on(inner: &mut Inner, data: Option<Given>) -> Result<Validation> {
     let Some(data) = data else { return Ok(inner.unseen()?.clone()) };
     let recipe = &inner.plan.trainer.recipe;
     let mut options = Options::default();
-    data.as_training_data(&mut options);
+    data.into_training_data(&mut options);
     let reading = Reading::for_model(&*inner.plan.tokenizer, &recipe.data, options.data_as);
     let input = options.files(&options.data, reading)?;
     let cut = Cut { seq_len: inner.plan.trainer.model.config().seq_len, loss_on: recipe.loss_on };

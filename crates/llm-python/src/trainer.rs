@@ -173,8 +173,8 @@ impl Trainer {
         data.map(given)
             .transpose()?
             .into_iter()
-            .for_each(|data| data.as_training_data(&mut options));
-        val.map(given).transpose()?.into_iter().for_each(|val| val.as_validation(&mut options));
+            .for_each(|data| data.into_training_data(&mut options));
+        val.map(given).transpose()?.into_iter().for_each(|val| val.into_validation(&mut options));
         let models = models::of_new(attention, options.arch, &options.given);
         let models = models.map_err(PyValueError::new_err)?;
         if attention == Some("single-head") {

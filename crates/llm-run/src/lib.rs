@@ -23,8 +23,9 @@
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
 //! | [`config`] | the settings of a run as TOML |
 //! | [`machine`] | what a run runs on |
-//! | [`training`] | a run from its plan to its end |
+//! | `timing` | how long a training step takes |
 //! | [`budget`] | a run that is to take a given time: what is not asked for is chosen |
+//! | [`training`] | a run from its options to its end |
 
 pub mod numbers;
 
@@ -62,8 +63,10 @@ pub mod config;
 
 pub mod machine;
 
-pub mod training;
+mod timing;
 
 pub mod budget;
+
+pub mod training;
 
 pub use error::{Result, RunError};

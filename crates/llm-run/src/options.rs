@@ -4,7 +4,7 @@ use crate::arch::Arch;
 use crate::data::{Input, Reading};
 use crate::defaults::Preset;
 use crate::device::Device;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, option};
 use crate::models::Models;
 use crate::settings::{Given, described_attention, usual_heads};
 use crate::tokenizers::TokenizerOptions;
@@ -104,8 +104,8 @@ impl Options {
     /// [`RunError::Usage`] naming it.
     pub fn check_device(&self) -> Result<()> {
         let for_the_cpu = [
-            (self.overfit, message!("{overfit}")),
-            (self.time.is_some(), message!("{time}")),
+            (self.overfit, message!("{}", option("overfit"))),
+            (self.time.is_some(), message!("{}", option("time"))),
             (self.members > 1, message!("a crew of several processes")),
         ];
         match for_the_cpu.into_iter().find(|(is_asked, _)| *is_asked) {

@@ -42,7 +42,6 @@ mod store;
 mod team;
 
 pub use course::Pace;
-pub(crate) use estimate::{measured_time, step_seconds};
 pub use event::{Event, Face, MakePlan};
 pub use kinds::{
     Early, Estimate, Identity, Kept, Overfit, PageEnding, PageOf, Scored, advice_on_rate,

@@ -1,7 +1,8 @@
 //! `export` and `import`.
 
 use super::OutputArgs;
-use crate::words::{flags, words};
+use crate::words::{Word, described, flags, one_of, words};
+use llm_formats::gguf::Stored;
 use std::path::PathBuf;
 
 flags! {
@@ -18,7 +19,7 @@ flags! {
         load: PathBuf = "FILE";
         /// How gguf stores the matrices
         /// zh: gguf 怎样存矩阵
-        stored: Option<StoredAs> = "TYPE" [long = "type"];
+        stored: Option<Stored> = "TYPE" [long = "type", value_parser = one_of(STORED)];
         /// What is printed.
         ..output: OutputArgs;
     }
@@ -64,20 +65,18 @@ words! {
     }
 }
 
-words! {
-    /// How the numbers of matrices are stored.
-    pub enum StoredAs {
-        /// As they are (default)
-        /// zh: 原样（默认）
-        F32 = "f32",
-        /// Rounded to 16 bits each
-        /// zh: 每个数舍入到 16 位
-        Bf16 = "bf16",
-        /// Rounded to 8 bits each, with a scale for every 32
-        /// zh: 每个数舍入到 8 位，每 32 个数共用一个比例
-        Q8 = "q8_0",
-    }
-}
+/// How the numbers of matrices are stored.
+const STORED: &[Word<Stored>] = described![
+    /// As they are (default)
+    /// zh: 原样（默认）
+    "f32" = Stored::F32,
+    /// Rounded to 16 bits each
+    /// zh: 每个数舍入到 16 位
+    "bf16" = Stored::BF16,
+    /// Rounded to 8 bits each, with a scale for every 32
+    /// zh: 每个数舍入到 8 位，每 32 个数共用一个比例
+    "q8_0" = Stored::Q8_0,
+];
 
 words! {
     /// What is imported.

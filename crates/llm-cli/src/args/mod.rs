@@ -31,7 +31,7 @@ pub use command::command;
 pub use compare::CompareArgs;
 pub use crew::CrewArgs;
 pub use data::DataArgs;
-pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, StoredAs};
+pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub use inspect::{
     InspectAttentionArgs, InspectCommand, InspectModelArgs, InspectPruneArgs, InspectVerb,
     MeasuredArgs,

@@ -1,6 +1,6 @@
 //! `export`: a model for other programs.
 
-use crate::args::{ExportArgs, ExportFormat, StoredAs};
+use crate::args::{ExportArgs, ExportFormat};
 use crate::console::note;
 use crate::error::{Result, RunError};
 use crate::program::Program;
@@ -54,8 +54,8 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
             gguf::check_name(&args.target).map_err(|e| RunError::Usage(e.message()))?;
             refuse_foreign(&gguf::modelfile_of(&args.target), gguf::is_our_modelfile)?;
             let name = args.target.file_stem().unwrap_or_default().to_string_lossy();
-            let written =
-                gguf::export(&args.target, model, tokenizer.as_ref(), stored(args.stored), &name);
+            let stored = args.stored.unwrap_or_default();
+            let written = gguf::export(&args.target, model, tokenizer.as_ref(), stored, &name);
             let exported = written.map_err(|e| not_for_llama_cpp(e, &path))?;
             let spoken = gguf::write_modelfile(&args.target, model, tokenizer.as_ref())?;
             notes = gguf_notes(&exported, tokenizer.as_ref());
@@ -118,15 +118,6 @@ fn not_exported(error: FormatError) -> RunError {
             RunError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
         }
         other => RunError::Data(other.message()),
-    }
-}
-
-/// How matrices are stored.
-fn stored(flag: Option<StoredAs>) -> gguf::Stored {
-    match flag {
-        None | Some(StoredAs::F32) => gguf::Stored::F32,
-        Some(StoredAs::Bf16) => gguf::Stored::BF16,
-        Some(StoredAs::Q8) => gguf::Stored::Q8_0,
     }
 }
 

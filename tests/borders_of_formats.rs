@@ -294,7 +294,7 @@ fn our_own_file_carries_everything() {
 
 #[test]
 fn hugging_face_carries_a_setting_or_refuses_it_by_name() {
-    let attention = "kv_heads head_dim rope_theta window qk_norm attention_bias";
+    let attention = "heads kv_heads head_dim rope_theta window qk_norm attention_bias";
     let expected = format!("{SIZES} activation n_inner norm_eps mlp_bias {attention}");
     assert_eq!(carried(every_setting(&HUGGING_FACE)), expected);
     let expected = "rotary.scaling.factor proj_bias head_mask head_mask";
@@ -303,7 +303,7 @@ fn hugging_face_carries_a_setting_or_refuses_it_by_name() {
 
 #[test]
 fn llama_cpp_carries_a_setting_or_refuses_it_by_name() {
-    let attention = "kv_heads head_dim rope_theta qk_norm attention_bias";
+    let attention = "heads kv_heads head_dim rope_theta qk_norm attention_bias";
     let expected = format!("{SIZES} n_inner norm_eps mlp_bias {attention}");
     assert_eq!(carried(every_setting(&GGUF)), expected);
     assert_eq!(carried(further(&GGUF)), "proj_bias head_mask head_mask");

@@ -59,7 +59,7 @@ pub enum Event<'a> {
         /// Loss after the last update, in nats a token.
         last_loss: f32,
         /// Whether the last loss is below a tenth of the first.
-        learnt: bool,
+        learned: bool,
     },
     /// A training step.
     Step {

@@ -107,7 +107,7 @@ impl Trainer {
         from_elsewhere(py, folder, import, data, threads, settings, "from_hf")
     }
 
-    /// The same from a file of llama.cpp's.
+    /// A trainer from a GGUF file, llama.cpp's format.
     #[classmethod]
     #[pyo3(signature = (path, data=None, *, threads=None, **settings))]
     fn from_gguf(

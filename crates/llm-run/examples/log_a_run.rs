@@ -13,7 +13,7 @@ use llm_run::log::{Row, RunLog, Sample, Samples, rows};
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let dir = folder.path();
-    let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
+    let data = TokenDataset::from_bytes(b"a small text to memorise, ".repeat(8));
     let mut trainer = Trainer::new(
         TinyGPT::new(Config::new(256, 16, 32, 1), 1)?,
         Recipe::new([4, 16], 30, 3e-3),

@@ -60,7 +60,7 @@ impl Preset {
 pub enum Start {
     /// For the built-in stories: a window holds a story, a minute suffices.
     Stories,
-    /// For text of one's own: the sizes of nanoGPT's configuration for a CPU.
+    /// The user's text: the sizes of nanoGPT's configuration for a CPU.
     Text,
     /// The C++ original's.
     Original,

@@ -43,7 +43,7 @@ pub struct Models {
     /// [`FURTHER`](crate::settings::FURTHER) and [`ATTENTION`](crate::settings::ATTENTION), by their
     /// names. Without the name there is no such model: none is made, loaded or imported.
     pub options: &'static [&'static str],
-    /// The set of options of a new model for text of one's own.
+    /// The set of options of a new model for the user's text.
     pub for_text: Arch,
     /// The program that has models beyond these.
     pub beyond: Option<Beyond>,

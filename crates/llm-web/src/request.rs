@@ -105,7 +105,7 @@ pub enum Source {
     /// The built-in stories.
     #[default]
     Stories,
-    /// A text of one's own.
+    /// The user's text.
     Text,
 }
 

@@ -24,7 +24,7 @@ pub enum Learning {
 
 /// What a byte of a text takes while it is cut: a token at most, twice, in a list that doubles ..
 const TEXT_MEMORY: u64 = 12;
-/// .. and what cutting takes in any case: the words that each thread remembers.
+/// Bytes that cutting takes in any case: the words that each thread remembers.
 const AT_LEAST: u64 = 16 << 20;
 
 /// The memory that cutting a text of n bytes takes, at most.

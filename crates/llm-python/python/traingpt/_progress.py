@@ -64,7 +64,7 @@ def in_notebook():
 
 
 def bar(total, wanted):
-    """A bar for so many steps, `wanted` or where somebody looks at it."""
+    """A bar for `total` steps, `wanted` or where somebody looks at it."""
     seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
     if wanted is False or (wanted is None and not seen) or total == 0:
         return Quiet()

@@ -129,7 +129,7 @@ pub fn in_time(
 struct Lengths {
     /// The window that is chosen for them.
     seq_len: usize,
-    /// Their tokens, all together.
+    /// Tokens of all conversations together.
     tokens: f64,
     /// Tokens of one, on average.
     mean: f64,

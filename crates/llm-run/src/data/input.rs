@@ -15,12 +15,12 @@ use std::path::PathBuf;
 pub enum Input {
     /// The built-in stories.
     Stories {
-        /// Their seed.
+        /// Seed of the stories.
         seed: u64,
         /// How many.
         count: u64,
     },
-    /// Files of one's own.
+    /// Files of the user's.
     Files(Box<Files>),
 }
 
@@ -100,10 +100,9 @@ pub fn check_about_files(
 ) -> Result<()> {
     let said = [("data_as", data_as.is_some()), ("end_of_text", ends.is_some())];
     match said.iter().find(|(_, said)| *said) {
-        Some((flag, _)) if data.is_empty() => Err(RunError::Usage(message!(
-            "{} is for files of one's own: it needs {data}",
-            option(flag)
-        ))),
+        Some((flag, _)) if data.is_empty() => {
+            Err(RunError::Usage(message!("{} needs {data}", option(flag))))
+        }
         _ if data_as == Some(DataForm::U16) && !matches!(ends, None | Some(EndOfText::None)) => {
             Err(RunError::Usage(message!(
                 "{end_of_text} is for text: token numbers have their ends among them"

@@ -43,7 +43,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Both.
+    /// CSV and JSON lines.
     pub const ALL: [Format; 2] = [Format::Csv, Format::Jsonl];
 
     /// More bytes than a row can have.

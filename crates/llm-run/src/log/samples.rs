@@ -56,7 +56,7 @@ impl Samples {
         Samples { dir: dir.to_path_buf() }.all()
     }
 
-    /// Their folder has another name now.
+    /// Tells the samples the new name of their folder.
     pub fn moved_to(&mut self, dir: &Path) {
         self.dir = dir.to_path_buf();
     }

@@ -6,7 +6,7 @@ use workspace_tests::cli_support::{Outcome, Sandbox};
 
 /// Words that are the same in both languages: names of tensors, verbs, kinds, units.
 const LATIN: &str = "train gpt mha mpi mpirun srun en zh nat softmax wte wpe blocks att qkv proj out lm fc wqkv gelu tanh \
-    byte char bpe cosine constant linear wsd adamw lion muon zero avx avx2 avx512 scalar none text file files marked \
+    byte char bpe cosine constant linear wsd adamw lion muon momentum zero avx avx2 avx512 scalar none text file files marked \
     heads model runs report eval generate inspect trace compare bench export import tokenizer completions \
     attention prune std token json csv svg html npz config toml data last best ckpt compare lr seed steps \
     hf safetensors gguf llm cpp help human true false name loss date original baseline gpt2 fan in stories \

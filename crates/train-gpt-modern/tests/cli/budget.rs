@@ -43,7 +43,7 @@ fn what_has_nothing_to_choose_is_refused() {
     let time = |words: &[&str], needles: &[&str]| {
         sandbox.refuses(&[&["--time", "1m"], words].concat(), 2, needles);
     };
-    time(&[], &["--time", "it needs --data"]);
+    time(&[], &["--time needs --data"]);
     time(&["--data", "text", "--steps", "5"], &["--time", "--steps"]);
     time(&["--data", "text", "--epochs", "5"], &["--time", "--epochs"]);
     time(&["--load", "text"], &["with --load, --steps or --max-time says how long"]);

@@ -23,7 +23,7 @@ fn learn(sandbox: &Sandbox, words: &[&str]) -> Outcome {
 }
 
 #[test]
-fn a_vocabulary_is_learnt_from_the_training_part() {
+fn a_vocabulary_is_learned_from_the_training_part() {
     let sandbox = sandbox();
     sandbox.write("text.txt", &[&some_text(3600)[..], &[b'q'; 400]].concat());
     let outcome = sandbox.train(&[&BPE[..4], &["--steps", "2", "--save", "m"]].concat());
@@ -115,7 +115,7 @@ fn loss_is_told_per_token_and_per_byte() {
 }
 
 #[test]
-fn stories_can_be_learnt_in_tokens() {
+fn stories_can_be_learned_in_tokens() {
     let small = ["--seq", "128", "--dmodel", "8", "--layers", "1", "--batch", "1", "--steps", "1"];
     let sandbox = sandbox();
     let bpe = ["--tokenizer", "bpe", "--vocab-size", "320", "--save", "m"];

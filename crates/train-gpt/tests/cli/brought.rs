@@ -115,7 +115,7 @@ fn a_peak_that_is_never_reached_is_said_once() {
     assert_eq!(["3", "4", "2000"].map(said), [0, 1, 1]);
 }
 
-/// Other text is learnt slowly at the rate with which a run ended.
+/// Other text is learned slowly at the rate with which a run ended.
 #[test]
 fn other_text_at_the_end_of_a_course_is_said() {
     let sandbox = sandbox();
@@ -131,7 +131,7 @@ fn other_text_at_the_end_of_a_course_is_said() {
     }
 }
 
-/// A run that ends above the loss of new weights has learnt nothing, and says so.
+/// A run that ends above the loss of new weights has learned nothing, and says so.
 #[test]
 fn a_rate_that_is_far_too_high_is_said() {
     let sandbox = sandbox();

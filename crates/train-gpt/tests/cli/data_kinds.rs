@@ -23,16 +23,16 @@ fn numbers(most: u16, n: u16) -> Vec<u8> {
 }
 
 /// The checkpoint of a short run.
-fn learnt(sandbox: &Sandbox, data: &[&str]) -> Vec<u8> {
+fn learned(sandbox: &Sandbox, data: &[&str]) -> Vec<u8> {
     sandbox.train(&[&["--data"], data, &RUN, &["--save", "made", "-q"]].concat());
     sandbox.read("made")
 }
 
 #[test]
-fn wrapped_text_is_learnt_as_the_text_in_it_and_it_is_said() {
+fn wrapped_text_is_learned_as_the_text_in_it_and_it_is_said() {
     let sandbox = sandbox();
     let text = sandbox.read("text.txt");
-    let plain = learnt(&sandbox, &["text.txt"]);
+    let plain = learned(&sandbox, &["text.txt"]);
     for (name, bytes, said) in [
         ("marked", [b"\xEF\xBB\xBF", &text[..]].concat(), "without the byte order mark"),
         ("little", [b"\xFF\xFE", &wide(&text, false)[..]].concat(), "converted from UTF-16"),
@@ -42,7 +42,7 @@ fn wrapped_text_is_learnt_as_the_text_in_it_and_it_is_said() {
         ("both.gz", packed(&wide(&text, true)), "unpacked (gzip), converted from UTF-16"),
     ] {
         sandbox.write(name, &bytes);
-        assert!(learnt(&sandbox, &[name]) == plain, "{name}");
+        assert!(learned(&sandbox, &[name]) == plain, "{name}");
         sandbox.train(&["--data", name, "--dry-run"]).says(&[&format!("'{name}', 4.0 kB, {said}")]);
         sandbox.ok(&["--load", "made", "--data", name, "--steps", "1", "--gen", "0", "--no-save"]);
         let eval = sandbox.ok(&["eval", "--load", "made", "--data", name]);
@@ -85,15 +85,15 @@ fn what_is_no_text_is_refused_unless_somebody_insists() {
         &["control characters"],
     );
     // To insist where there was no doubt changes nothing.
-    let insisted = learnt(&sandbox, &["text.txt", "--data-as", "bytes"]);
-    assert!(insisted == learnt(&sandbox, &["text.txt"]));
+    let insisted = learned(&sandbox, &["text.txt", "--data-as", "bytes"]);
+    assert!(insisted == learned(&sandbox, &["text.txt"]));
     for words in [&[][..], &["--load", "made"], &["eval", "--load", "made"]] {
         sandbox.refuses(&[words, &["--data-as", "bytes"]].concat(), 2, &["--data-as", "--data"]);
     }
 }
 
 #[test]
-fn token_numbers_are_learnt_as_they_are() {
+fn token_numbers_are_learned_as_they_are() {
     let sandbox = sandbox();
     std::fs::create_dir(sandbox.path("set")).unwrap();
     sandbox.write("train.bin", &numbers(300, 3000));
@@ -101,7 +101,7 @@ fn token_numbers_are_learnt_as_they_are() {
     sandbox.write("set/val.bin", &numbers(290, 400));
     sandbox.write("set/meta.pkl", b"\x80\x04}.");
     sandbox.refuses(&["--data", "train.bin"], 65, &["--data-as u16"]);
-    let said = learnt(&sandbox, &["train.bin", "--tokens", "u16"]);
+    let said = learned(&sandbox, &["train.bin", "--tokens", "u16"]);
     let outcome =
         sandbox.train(&[&["--data", "set/train.bin", "--save", "seen"], &RUN[..]].concat());
     outcome.says(&["6.0 kB, 3,000 tokens of 16 bits, a vocabulary of 300 numbers", "ln 300"]);
@@ -150,12 +150,12 @@ fn several_files_after_one_flag_and_folders() {
     sandbox.write("books/z.gz", &packed(&text[1500..]));
     sandbox.write("books/.hidden", b"nobody reads this");
     sandbox.write("books/picture.png", b"\x89PNG\r\n\x1a\n\0\0");
-    let plain = learnt(&sandbox, &["text.txt"]);
+    let plain = learned(&sandbox, &["text.txt"]);
     let one = ["--end-of-text", "none"];
     let files = ["books/a.txt", "books/more/b.txt", "books/z.gz", one[0], one[1]];
-    assert!(learnt(&sandbox, &files) == plain);
-    assert!(learnt(&sandbox, &["books", one[0], one[1]]) == plain);
-    assert!(learnt(&sandbox, &["books"]) == learnt(&sandbox, &files[..3]));
+    assert!(learned(&sandbox, &files) == plain);
+    assert!(learned(&sandbox, &["books", one[0], one[1]]) == plain);
+    assert!(learned(&sandbox, &["books"]) == learned(&sandbox, &files[..3]));
     let outcome = sandbox.train(&["--data", "books", "--dry-run"]);
     outcome
         .says(&["'books' (3 files), 4.0 kB, 3 texts, 1 unpacked (gzip): 'books/z.gz', left out as no text: 1 ('books/picture.png')"]);
@@ -182,7 +182,7 @@ fn a_text_of_long_characters_gets_a_hint() {
     }
 }
 
-/// Text in another encoding is learnt as the bytes that it is, and that is said.
+/// Text in another encoding is learned as the bytes that it is, and that is said.
 #[test]
 fn text_that_is_no_utf_8_is_said() {
     let sandbox = sandbox();
@@ -250,7 +250,7 @@ fn what_is_more_than_text_is_said() {
         once.says(&[said]);
         let zh = ["--data", name, "--dry-run", "--lang", "zh"];
         let zh = sandbox.train(&[&zh[..], as_text].concat());
-        assert!(!zh.stderr.contains("learnt"), "{zh}");
+        assert!(!zh.stderr.contains("learned"), "{zh}");
     }
     let marked = ["--data", "b.txt", "--end-of-text", "marked", "--dry-run"];
     assert!(!sandbox.train(&marked).stderr.contains("learned as letters"));
@@ -264,7 +264,7 @@ fn token_numbers_of_other_programs_are_known_for_what_they_are() {
     let llm_c = [&20_240_520u32.to_le_bytes()[..], &[1; 1020], &ours].concat();
     sandbox.write("llm_c.bin", &llm_c);
     let as_u16 = |name| [name, "--data-as", "u16"];
-    assert!(learnt(&sandbox, &as_u16("ours.bin")) == learnt(&sandbox, &as_u16("llm_c.bin")));
+    assert!(learned(&sandbox, &as_u16("ours.bin")) == learned(&sandbox, &as_u16("llm_c.bin")));
     let words = ["--data", "llm_c.bin", "--data-as", "u16", "--dry-run"];
     sandbox.train(&words).says(&["without the header of llm.c", "a vocabulary of 300 numbers"]);
     let pairs: Vec<&[u8]> = ours.chunks(2).collect();
@@ -282,7 +282,7 @@ fn token_numbers_of_other_programs_are_known_for_what_they_are() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_learnt_is_not_called_unseen() {
+fn what_is_learned_is_not_called_unseen() {
     let sandbox = sandbox();
     std::fs::create_dir(sandbox.path("texts")).unwrap();
     sandbox.write("texts/a.txt", &some_text(3000));

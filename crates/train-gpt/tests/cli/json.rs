@@ -113,7 +113,7 @@ fn every_verb_that_prints_keeps_to_lines_of_json() {
     let words = ["--data", "text.txt", "--steps", "3", "--overfit", "--log-every", "0"];
     let overfit = sandbox.train(&[&words[..], &json].concat());
     let found = &overfit.events_of("overfit")[0];
-    assert_eq!((&found["tokens"], &found["learnt"]), (&32.into(), &false.into()));
+    assert_eq!((&found["tokens"], &found["learned"]), (&32.into(), &false.into()));
 }
 
 /// What a command is run for is printed however quiet it is to be.
@@ -121,8 +121,8 @@ fn every_verb_that_prints_keeps_to_lines_of_json() {
 fn results_stand_on_standard_output() {
     let sandbox = sandbox();
     let words = ["--data", "text.txt", "--steps", "3", "-q"];
-    let learnt = sandbox.train(&[&words[..], &["--overfit"]].concat());
-    assert!(learnt.text().starts_with("overfit loss of one batch"), "{learnt}");
+    let learned = sandbox.train(&[&words[..], &["--overfit"]].concat());
+    assert!(learned.text().starts_with("overfit loss of one batch"), "{learned}");
     let planned = sandbox.train(&[&words[..], &["--dry-run"]].concat());
     assert!(planned.text().starts_with("time    about"), "{planned}");
 }

@@ -4,7 +4,7 @@ use crate::{sandbox, trained};
 use workspace_tests::cli_support::{Sandbox, some_text};
 
 /// A sandbox with `tok.json`.
-fn learnt() -> Sandbox {
+fn learned() -> Sandbox {
     let sandbox = sandbox();
     let text = String::from_utf8(some_text(4000)).unwrap().replace("mat", "猫🐈");
     sandbox.write("text.txt", text.as_bytes());
@@ -17,7 +17,7 @@ fn learnt() -> Sandbox {
 
 #[test]
 fn text_to_numbers_and_back() {
-    let sandbox = learnt();
+    let sandbox = learned();
     let encode = ["tokenizer", "encode", "--tokenizer", "tok.json"];
     let decode = ["tokenizer", "decode", "--tokenizer", "tok.json"];
     let input = "the cat 猫🐈 naïve\r\n\u{1b}[31m\0".as_bytes();
@@ -64,7 +64,7 @@ fn every_kind_can_be_used() {
 
 #[test]
 fn what_there_is_to_know() {
-    let sandbox = learnt();
+    let sandbox = learned();
     let info = ["tokenizer", "info", "--tokenizer", "tok.json"];
     let text = sandbox.ok(&[&info[..], &["--data", "text.txt"]].concat()).text();
     let hash = blake3::hash(&sandbox.read("tok.json")).to_hex();
@@ -83,7 +83,7 @@ fn what_there_is_to_know() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let sandbox = learnt();
+    let sandbox = learned();
     let tok = ["--tokenizer", "tok.json"];
     let verb = |words: &[&'static str], more: &[&'static str]| -> Vec<&'static str> {
         [&["tokenizer"], words, more].concat()

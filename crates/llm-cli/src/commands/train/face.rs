@@ -162,14 +162,14 @@ impl<'a> Shown<'a> {
     /// `--overfit`: whether the batch was memorised.
     fn overfit(&mut self, found: &Overfit) {
         self.progress.finish();
-        let (Overfit { tokens, first_loss, last_loss }, learnt) = (*found, found.is_memorised());
-        self.speaker.emit(&Json::Overfit { tokens, first_loss, last_loss, learnt });
+        let (Overfit { tokens, first_loss, last_loss }, learned) = (*found, found.is_memorised());
+        self.speaker.emit(&Json::Overfit { tokens, first_loss, last_loss, learned });
         self.speaker.tell(message!(
             "overfit loss of one batch of {} tokens: {:.4} at first, {:.4} at last; {}; nothing is saved",
             tokens,
             first_loss,
             last_loss,
-            match learnt {
+            match learned {
                 true => message!("the batch was memorised"),
                 false => message!("the batch was not memorised"),
             }

@@ -41,7 +41,7 @@ pub struct ModelReport {
 /// A setting that is not the baseline's.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beyond {
-    /// `norm`, `mlp`, `mlp_bias`, `positions`, `ngrams` or `ngram_rows`; `attention.` and a key of
+    /// Name of a model's setting that neither sizes nor tensors show; `attention.` and a key of
     /// [`AttentionSpec::settings`].
     pub setting: String,
     /// The setting's value.
@@ -150,10 +150,23 @@ impl ModelReport {
 /// Settings that leave the count over the whole `[T, T]` square what it is.
 const COUNTED: &[&str] = &["rotary", "window", "soft_cap", "head_mask"];
 
+/// Settings that sizes and tensors show, or that only training has.
+const SHOWN: &[&str] = &[
+    "vocab_size",
+    "seq_len",
+    "d_model",
+    "n_layers",
+    "norm_affine",
+    "tied_head",
+    "head_bias",
+    "n_inner",
+    "init",
+    "dropout",
+];
+
 fn beyond(config: &Config) -> Vec<Beyond> {
     let baseline = Config::new(0, 0, 0, 0);
-    let settings = ["norm", "mlp", "mlp_bias", "positions", "ngrams", "ngram_rows"];
-    let rows = MODEL.iter().filter(|row| settings.contains(&row.field));
+    let rows = MODEL.iter().filter(|row| !SHOWN.contains(&row.field));
     let changed = rows.filter(|row| (row.get)(config) != (row.get)(&baseline));
     let value = |row: &Row<Config>| (row.get)(config).to_string();
     changed.map(|row| Beyond { setting: row.field.into(), value: value(row) }).collect()

@@ -24,7 +24,7 @@ fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
         {
             true
         }
-        _ => return Err(GpuError::no(made.op, message!("of other rows than tokens and places"))),
+        _ => return Err(GpuError::no(made.op, message!("of tables of ngrams"))),
     };
     if rows != b * t {
         return Err(GpuError::no(made.op, message!("of another batch")));

@@ -12,12 +12,6 @@ use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
 use llm_core::{Error, TokenDataset, message};
 
-/// Largest difference of the first losses, relative to the processor's.
-const CLOSE: f32 = 1e-3;
-
-/// Smallest loss that a difference is relative to: the last bits are all that a memorised text leaves.
-const SMALL: f32 = 0.1;
-
 /// Measurements that are kept ready, each for one shape.
 const SHAPES: usize = 2;
 

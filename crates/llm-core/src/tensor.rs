@@ -336,9 +336,7 @@ impl Tensor {
 
     /// Where a walk back begins.
     fn root(&self) -> Result<&Arc<GradFn>> {
-        if self.numel() != 1 {
-            return Err(Error::shape("backward", "a scalar", &self.shape));
-        }
+        Error::unless_shaped(self.numel() == 1, "backward", "a scalar", &self.shape)?;
         self.grad_fn.as_ref().ok_or(Error::Backward {
             reason: "no parameter took part, or it was computed inside no_grad",
         })

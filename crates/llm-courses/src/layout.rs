@@ -50,9 +50,8 @@ impl Layout {
             other => return Err(misfit(op, "value", batch, [s.to_string(), "Dv".into()], other)),
         };
         for (name, x) in [("query", q), ("key", k), ("value", v)] {
-            if x.numel() == 0 {
-                return Err(Error::shape(op, format!("{name} without an empty axis"), x.shape()));
-            }
+            let expected = format_args!("{name} without an empty axis");
+            Error::unless_shaped(x.numel() > 0, op, expected, x.shape())?;
         }
         let h = n_heads.unwrap_or(1);
         let (d, dv) = (head_dim(*c, h)?, head_dim(cv, h)?);

@@ -159,9 +159,7 @@ impl TokenDataset {
     /// As [`TokenDataset::batch`].
     pub fn rows(&self, origin: Origin, shape: impl Into<BatchShape>) -> Result<Batch> {
         let BatchShape { batch_size: b, seq_len: t } = shape.into();
-        if b == 0 || t == 0 {
-            return Err(Error::shape("batch", "[B, T], neither of them 0", &[b, t]));
-        }
+        Error::unless_shaped(b > 0 && t > 0, "batch", "[B, T], neither of them 0", &[b, t])?;
         let passages = self.passages.as_deref();
         let room = match passages {
             Some(_) => 0,

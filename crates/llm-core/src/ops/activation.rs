@@ -18,8 +18,6 @@ pub(super) fn activation(
     forward(&mut y, x.data());
     let (parent, value) = (x.parent(), x.detach());
     Ok(Tensor::from_op(Op::new(name, [x]), x.shape(), y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        backward(&mut dx, &dy, value.data());
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| backward(dx, &dy, value.data()));
     }))
 }

@@ -28,8 +28,6 @@ pub fn dropout(x: &Tensor, masks: Option<Dropout>) -> Result<Tensor> {
     let facts = || vec![("masks", Fact::Masks(masks))];
     let op = Op::new("dropout", [x]).says(&facts);
     Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        apply(&mut dx, &dy, width, &masks);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| apply(dx, &dy, width, &masks));
     }))
 }

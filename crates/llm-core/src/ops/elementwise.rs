@@ -50,11 +50,7 @@ pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (pa, pb) = (a.parent(), b.parent());
     let op = Op::new("sub", [a, b]);
     Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
-        if pb.wants_grad() {
-            let mut share = Buffer::stale(dy.len());
-            kernel::scale_shift(&mut share, &dy, -1.0, 0.0);
-            grads.give(&pb, share);
-        }
+        grads.give_with(&pb, |share| kernel::scale_shift(share, &dy, -1.0, 0.0));
         grads.give(&pa, dy);
     }))
 }
@@ -78,11 +74,7 @@ pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let op = Op::new("mul", [a, b]);
     Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
         for (parent, other) in [(&pa, &vb), (&pb, &va)] {
-            if parent.wants_grad() {
-                let mut share = Buffer::stale(dy.len());
-                kernel::mul(&mut share, &dy, other.data());
-                grads.give(parent, share);
-            }
+            grads.give_with(parent, |share| kernel::mul(share, &dy, other.data()));
         }
     }))
 }
@@ -102,9 +94,7 @@ pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let facts = || vec![("s", s.into())];
     let op = Op::new("mul_scalar", [x]).says(&facts);
     Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        kernel::scale_shift(&mut dx, &dy, s, 0.0);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| kernel::scale_shift(dx, &dy, s, 0.0));
     }))
 }
 
@@ -150,9 +140,7 @@ pub fn sum(x: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Shape`] when there is no element.
 pub fn mean(x: &Tensor) -> Result<Tensor> {
-    if x.numel() == 0 {
-        return Err(Error::shape("mean", "at least one element", x.shape()));
-    }
+    Error::unless_shaped(x.numel() > 0, "mean", "at least one element", x.shape())?;
     Ok(share_of_sum("mean", x, x.numel()))
 }
 

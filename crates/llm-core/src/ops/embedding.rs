@@ -36,9 +36,8 @@ pub fn embedding_of(
 ) -> Result<Tensor> {
     let _span = span("embedding");
     let [v, c] = w.dims("embedding", "w of shape [V, C]")?;
-    if elements(shape) != Some(ids.len()) || ids.is_empty() || c == 0 {
-        return Err(Error::shape("embedding", format!("ids for {shape:?}"), &[ids.len()]));
-    }
+    let fits = elements(shape) == Some(ids.len()) && !ids.is_empty() && c > 0;
+    Error::unless_shaped(fits, "embedding", format_args!("ids for {shape:?}"), &[ids.len()])?;
     Error::unless_within(ids, v)?;
     let mut y = Buffer::stale(ids.len() * c);
     kernel::forward(&mut y, w.data(), ids, c);

@@ -51,9 +51,8 @@ fn product(
     shape: &[usize],
 ) -> Result<Tensor> {
     let (_span, work) = (span("matmul"), Execution::here());
-    if a.numel() == 0 || b.numel() == 0 {
-        return Err(Error::shape("matmul", "no empty axis", a.shape()));
-    }
+    let fits = a.numel() > 0 && b.numel() > 0;
+    Error::unless_shaped(fits, "matmul", "no empty axis", a.shape())?;
     let mut c = Buffer::try_stale(batch.saturating_mul(m).saturating_mul(n))?;
     for i in 0..batch {
         let (a, b) = (entry(a.data(), i, m, k), entry(b.data(), i, k, n));

@@ -110,15 +110,6 @@ fn with_last(shape: &[usize], last: usize) -> Vec<usize> {
 }
 
 /// `Err` unless `t` has exactly this shape.
-pub(crate) fn expect_shape(
-    op: &'static str,
-    what: &str,
-    t: &Tensor,
-    shape: &[usize],
-) -> Result<()> {
-    if t.shape() == shape {
-        Ok(())
-    } else {
-        Err(Error::shape(op, format!("{what} {shape:?}"), t.shape()))
-    }
+pub(crate) fn expect_shape(op: &'static str, what: &str, t: &Tensor, want: &[usize]) -> Result<()> {
+    Error::unless_shaped(t.shape() == want, op, format_args!("{what} {want:?}"), t.shape())
 }

@@ -27,9 +27,7 @@ pub fn softmax_lastdim(x: &Tensor) -> Result<Tensor> {
     let (parent, kept) = (x.parent(), p.clone());
     let op = Op::new("softmax", [x]);
     Ok(Tensor::from_op_sharing(op, x.shape(), p, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        kernel::backward(&mut dx, &dy, &kept, width);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| kernel::backward(dx, &dy, &kept, width));
     }))
 }
 

@@ -41,9 +41,7 @@ pub fn transpose(x: &Tensor, a: isize, b: isize) -> Result<Tensor> {
     let facts = || vec![("a", a.into()), ("b", b.into())];
     let op = Op::new("transpose", [x]).says(&facts);
     Ok(Tensor::from_op(op, &shape, y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        swap_axes(&mut dx, &dy, back);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| swap_axes(dx, &dy, back));
     }))
 }
 

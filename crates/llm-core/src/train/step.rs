@@ -73,17 +73,11 @@ pub fn train_step(
 
 impl Update {
     fn check(&self, batches: usize) -> Result<()> {
-        if !self.lr.is_finite() {
-            return Err(Error::config("lr", message!("{} is not a finite number", self.lr)));
-        }
-        if self.clip.is_nan() {
-            let why = message!("NaN is no gradient norm; 0 switches clipping off");
-            return Err(Error::config("clip", why));
-        }
-        if batches == 0 {
-            return Err(Error::config("batches", message!("a step needs one or more")));
-        }
-        Ok(())
+        let finite = self.lr.is_finite();
+        Error::unless(finite, "lr", message!("{} is not a finite number", self.lr))?;
+        let why = message!("NaN is no gradient norm; 0 switches clipping off");
+        Error::unless(!self.clip.is_nan(), "clip", why)?;
+        Error::unless(batches > 0, "batches", message!("a step needs one or more"))
     }
 }
 

@@ -87,6 +87,7 @@ fn sum(
     let lens: Vec<usize> = parameters.iter().map(|p| p.numel()).collect();
     let mut gradients: Vec<Option<Buffer>> = lens.iter().map(|_| None).collect();
     let mut without = BTreeSet::new();
+    let partly = || message!("it cannot be divided: the loss does not depend on every parameter");
     for bucket in buckets_of(&lens) {
         for (list, _) in bucket.lists() {
             while gradients[list].is_none() {
@@ -97,12 +98,7 @@ fn sum(
                     continue;
                 }
                 // The loss does not depend on this parameter, here and everywhere else.
-                if divided {
-                    let why = message!(
-                        "it cannot be divided: the loss does not depend on every parameter"
-                    );
-                    return Err(Error::config("optimizer", why));
-                }
+                Error::unless(!divided, "optimizer", partly())?;
                 gradients[list] = Some(Buffer::zeros(lens[list]));
                 without.insert(list);
             }

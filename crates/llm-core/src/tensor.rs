@@ -272,12 +272,8 @@ impl Tensor {
 
     /// The value without its history: a constant.
     pub fn detach(&self) -> Tensor {
-        Tensor {
-            shape: self.shape.clone(),
-            data: self.data.clone(),
-            grad_fn: None,
-            role: self.role,
-        }
+        let (shape, data) = (self.shape.clone(), self.data.clone());
+        Tensor { shape, data, grad_fn: None, role: self.role }
     }
 
     /// Whether gradients flow into this tensor.

@@ -109,13 +109,7 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     Err(Error::config("heads", reason))
 }
 
-fn misfit(
-    op: &'static str,
-    name: &str,
-    batch: &[usize],
-    rest: [String; 2],
-    got: &[usize],
-) -> Error {
-    let axes: Vec<String> = batch.iter().map(usize::to_string).chain(rest).collect();
-    Error::shape(op, format!("{name} of shape [{}]", axes.join(", ")), got)
+fn misfit(op: &'static str, name: &str, batch: &[usize], last: [String; 2], x: &[usize]) -> Error {
+    let axes: Vec<String> = batch.iter().map(usize::to_string).chain(last).collect();
+    Error::shape(op, format!("{name} of shape [{}]", axes.join(", ")), x)
 }

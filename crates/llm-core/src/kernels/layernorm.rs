@@ -8,6 +8,9 @@ use super::math::{row_dot, row_sum};
 use super::parallel::{self, HEAVY, LIGHT};
 use super::simd::{fma, simd_kernel};
 
+/// The gain of each channel; `None`: 1.
+pub type Gain<'a> = Option<&'a [f32]>;
+
 /// Gain and bias `[width]`, where the norm has them.
 pub type Affine<'a> = Option<(&'a [f32], &'a [f32])>;
 
@@ -58,7 +61,7 @@ pub fn backward(
     dy: &[f32],
     x: &[f32],
     stats: &[f32],
-    gain: Option<&[f32]>,
+    gain: Gain<'_>,
     width: usize,
 ) {
     parallel::rows(dx, width, HEAVY, |first, dx| {

@@ -7,6 +7,7 @@
 //!
 //! Reference: Zhang, Sennrich, "Root Mean Square Layer Normalization".
 
+use super::layernorm::Gain;
 use super::math::row_dot;
 use super::parallel::{self, HEAVY, LIGHT};
 use super::simd::{fma, simd_kernel};
@@ -19,7 +20,7 @@ pub fn forward(
     y: &mut [f32],
     stats: &mut [f32],
     x: &[f32],
-    gain: Option<&[f32]>,
+    gain: Gain<'_>,
     width: usize,
     eps: f32,
 ) {
@@ -52,7 +53,7 @@ pub fn backward(
     dy: &[f32],
     x: &[f32],
     stats: &[f32],
-    gain: Option<&[f32]>,
+    gain: Gain<'_>,
     width: usize,
 ) {
     parallel::rows(dx, width, HEAVY, |first, dx| {

@@ -121,7 +121,7 @@ impl TinyGPT {
         config: Config,
         attention: Arc<dyn Attention>,
         seed: u64,
-    ) -> Result<TinyGPT> {
+    ) -> Result<Self> {
         config.check()?;
         check_attention(attention.as_ref(), &config)?;
         let list = parameter_list(&config, &attention.parameters(&config));

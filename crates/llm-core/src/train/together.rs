@@ -37,11 +37,8 @@ impl Part {
 
     fn from_bytes(bytes: &[u8; Part::BYTES]) -> Part {
         let [loss, tokens] = [0, 1].map(|i| bytes.as_chunks().0[i]);
-        Part {
-            loss: f64::from_le_bytes(loss),
-            tokens: u64::from_le_bytes(tokens),
-            stopped: bytes[16] != 0,
-        }
+        let (loss, tokens) = (f64::from_le_bytes(loss), u64::from_le_bytes(tokens));
+        Part { loss, tokens, stopped: bytes[16] != 0 }
     }
 }
 

@@ -128,12 +128,7 @@ impl SmallMatrix {
     ///
     /// # Errors
     /// [`Error::Memory`].
-    pub fn new(
-        kind: SmallKind,
-        w: &[f32],
-        shape: [usize; 2],
-        stored: Stored,
-    ) -> Result<SmallMatrix> {
+    pub fn new(kind: SmallKind, w: &[f32], shape: [usize; 2], stored: Stored) -> Result<Self> {
         let mut made = SmallMatrix::several(&[Given { kind, w, shape, stored }])?;
         Ok(made.remove(0))
     }

@@ -43,12 +43,9 @@ impl HeadShape {
 
     /// The heads of a description in a model of this width.
     pub fn new(spec: &AttentionSpec, d_model: usize) -> HeadShape {
-        HeadShape {
-            n_heads: spec.n_heads,
-            kv_heads: spec.kv_heads(),
-            head_dim: spec.head_dim(d_model),
-            scoring: spec.scoring(d_model),
-        }
+        let (n_heads, kv_heads) = (spec.n_heads, spec.kv_heads());
+        let (head_dim, scoring) = (spec.head_dim(d_model), spec.scoring(d_model));
+        HeadShape { n_heads, kv_heads, head_dim, scoring }
     }
 
     /// H + 2G: heads of queries, keys and values together.

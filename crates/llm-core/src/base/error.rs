@@ -212,12 +212,9 @@ impl Error {
 
     /// [`Error::TokenOutOfRange`] of the first of these tokens that is not below `vocab_size`.
     pub(crate) fn unless_within(tokens: &[TokenId], vocab_size: usize) -> Result<()> {
-        match tokens.iter().position(|&token| token as usize >= vocab_size) {
-            Some(position) => {
-                Err(Error::TokenOutOfRange { token: tokens[position], position, vocab_size })
-            }
-            None => Ok(()),
-        }
+        let outside = tokens.iter().position(|&token| token as usize >= vocab_size);
+        let Some(position) = outside else { return Ok(()) };
+        Err(Error::TokenOutOfRange { token: tokens[position], position, vocab_size })
     }
 
     /// The file error, in one call.

@@ -213,6 +213,7 @@ fn contents(
     recipe.optimizer = run.optimizer.name().into();
     recipe.hyperparameters = *run.optimizer.config();
     recipe.optimizer_settings = run.optimizer.settings();
+    let (name, t) = (recipe.optimizer.clone(), run.optimizer.state().t);
     let mut contents = Contents {
         architecture: ARCHITECTURE.into(),
         config: run.model.config().clone(),
@@ -223,11 +224,7 @@ fn contents(
             length: tokenizer.blob.len() as u64,
             blake3: blake3::hash(&tokenizer.blob).into(),
         },
-        optimizer: slots.map(|slots| SavedOptimizer {
-            name: recipe.optimizer.clone(),
-            t: run.optimizer.state().t,
-            slots,
-        }),
+        optimizer: slots.map(|slots| SavedOptimizer { name, t, slots }),
         recipe,
         step: run.step,
         precision: PRECISION.into(),

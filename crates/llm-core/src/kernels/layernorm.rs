@@ -56,19 +56,12 @@ simd_kernel! {
 }
 
 /// dx ← 1/√(σ²+ε) · (d − mean(d) − x̂·mean(d ∘ x̂)) for every row, where d = dy (∘ g).
-pub fn backward(
-    dx: &mut [f32],
-    dy: &[f32],
-    x: &[f32],
-    stats: &[f32],
-    gain: Gain<'_>,
-    width: usize,
-) {
+pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], g: Gain<'_>, width: usize) {
     parallel::rows(dx, width, HEAVY, |first, dx| {
         let rows = dx.len() / width;
         let range = first * width..first * width + dx.len();
         let stats = &stats[first * STATS..(first + rows) * STATS];
-        backward_rows(dx, &dy[range.clone()], &x[range], stats, gain, width);
+        backward_rows(dx, &dy[range.clone()], &x[range], stats, g, width);
     });
 }
 

@@ -110,13 +110,9 @@ impl Decode<'_> {
     pub fn keep(&mut self, rows: &[f32]) -> Result<&[f32]> {
         let row = rows.len() / self.positions().max(1);
         let (start, end) = (self.before * row, self.before * row + rows.len());
-        let expected = format_args!("rows that fit in a cache of {} numbers", self.cache.len());
-        Error::unless_shaped(
-            end <= self.cache.len(),
-            "decode",
-            expected,
-            &[self.positions(), row],
-        )?;
+        let (n, len) = (self.positions(), self.cache.len());
+        let expected = format_args!("rows that fit in a cache of {len} numbers");
+        Error::unless_shaped(end <= len, "decode", expected, &[n, row])?;
         self.cache[start..end].copy_from_slice(rows);
         Ok(&self.cache[..end])
     }

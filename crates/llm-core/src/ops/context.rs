@@ -105,7 +105,7 @@ impl<'a> Context<'a> {
             let p = matrix(&p, t, t);
             // Dropped weights are not those of P, and a head that is switched off gives zeros.
             if self.heads.get(h) != Some(&false) && self.dropout.is_none() {
-                check_weights(p, v, kernel::head_view(&parts, sequence, h), h)?;
+                check_weights([p, v, kernel::head_view(&parts, sequence, h)], h)?;
             }
             probe.head(self.layer, sequence, h, p);
         }
@@ -166,12 +166,7 @@ fn rows_of_texts(h: &Tensor) -> Option<ArrayView3<'_, f32>> {
 }
 
 /// `Err` unless some rows of P·V, the last among them, are those of y, up to rounding.
-fn check_weights(
-    p: ArrayView2<'_, f32>,
-    v: ArrayView2<'_, f32>,
-    y: ArrayView2<'_, f32>,
-    head: usize,
-) -> Result<()> {
+fn check_weights([p, v, y]: [ArrayView2<'_, f32>; 3], head: usize) -> Result<()> {
     const ROWS: usize = 8;
     const TOLERANCE: f32 = 1e-4;
     let size = v.iter().fold(1.0, |size: f32, v| size.max(v.abs()));

@@ -200,6 +200,7 @@ mod tests {
     use crate::checkpoint::{TokenizerSpec, to_bytes};
     use crate::model::TinyGPT;
     use crate::optim::Optimizer;
+    use crate::train::Evaluation;
     use crate::train::StepReport;
     use crate::{Config, Recipe};
 

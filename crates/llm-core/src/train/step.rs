@@ -1,7 +1,7 @@
 //! One training step: the whole method.
 
 use super::hooks::{Hooks, Pending, StepReport, Verdict};
-use super::work::Work;
+use super::work::{NonFinite, Work};
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
 use crate::message;
@@ -82,14 +82,11 @@ impl Update {
 }
 
 /// `Err(Diverged)` naming the loss, or the parameter with a non-finite gradient.
-fn check_finite(
-    report: &StepReport,
-    first_non_finite: impl FnOnce() -> Result<Option<(String, f32)>>,
-) -> Result<()> {
+fn check_finite(report: &StepReport, found: impl FnOnce() -> Result<NonFinite>) -> Result<()> {
     if report.loss.is_finite() && report.grad_norm.is_finite() {
         return Ok(());
     }
-    let (what, value) = match first_non_finite()? {
+    let (what, value) = match found()? {
         Some((name, bad)) if report.loss.is_finite() => (message!("the gradient of {}", name), bad),
         _ if report.loss.is_finite() => (message!("the gradient norm"), report.grad_norm),
         _ => (message!("the loss"), report.loss),

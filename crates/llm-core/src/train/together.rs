@@ -140,17 +140,16 @@ pub(super) fn norm(
     Ok(chunks.iter().map(|chunks| sum_of_chunks(chunks)).sum::<f64>().sqrt())
 }
 
+/// A list, a place in it and a number of that place.
+type Found = (usize, usize, f64);
+
 /// Rows of two numbers and a value from all ranks, however many each has.
-fn gather_all(
-    crew: &mut dyn Crew,
-    mine: Vec<(usize, usize, f64)>,
-) -> Result<Vec<(usize, usize, f64)>> {
+fn gather_all(crew: &mut dyn Crew, mine: Vec<Found>) -> Result<Vec<Found>> {
     let counts = crew.gather(&(mine.len() as u64).to_le_bytes())?;
     let counts: Vec<u64> = counts.as_chunks().0.iter().map(|n| u64::from_le_bytes(*n)).collect();
     let most = counts.iter().copied().max().unwrap_or(0) as usize;
-    let row = |(a, b, v): &(usize, usize, f64)| {
-        [(*a as u64).to_le_bytes(), (*b as u64).to_le_bytes(), v.to_le_bytes()]
-    };
+    let row =
+        |(a, b, v): &Found| [(*a as u64).to_le_bytes(), (*b as u64).to_le_bytes(), v.to_le_bytes()];
     let mut bytes: Vec<[u8; 8]> = mine.iter().flat_map(row).collect();
     bytes.resize(3 * most, [0; 8]);
     let all = crew.gather(bytes.as_flattened())?;

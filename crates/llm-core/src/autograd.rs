@@ -223,9 +223,7 @@ impl Gradients {
     /// Gives what `fill` writes into a buffer of the input's size, each of its numbers.
     pub fn give_with(&mut self, input: &Parent, fill: impl FnOnce(&mut [f32])) {
         if input.wants_grad() {
-            let mut share = Buffer::stale(input.numel);
-            fill(&mut share);
-            self.give(input, share);
+            self.give(input, Buffer::written(input.numel, fill));
         }
     }
 

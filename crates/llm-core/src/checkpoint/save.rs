@@ -154,10 +154,8 @@ impl<'a> Prepared<'a> {
         tokenizer: &'a TokenizerSpec,
         with_optimizer: bool,
     ) -> Checked<Prepared<'a>> {
-        let kept = match run.optimizer.state().parameters.is_empty() {
-            true => &[],
-            false => run.optimizer.slots(),
-        };
+        let is_fresh = run.optimizer.state().parameters.is_empty();
+        let kept = if is_fresh { &[] } else { run.optimizer.slots() };
         let slots = with_optimizer.then(|| kept.iter().map(|slot| slot.name.into()).collect());
         let mut contents = contents(run, tokenizer, slots)?;
         let tensors = gather(&mut contents, run, tokenizer)?;

@@ -34,9 +34,8 @@ pub fn forward(
 simd_kernel! {
     fn forward_rows(y: &mut [f32], stats: &mut [f32], x: &[f32], affine: Affine<'_>, width: usize, eps: f32) {
         let n = width as f32;
-        for ((y, stats), x) in
-            y.chunks_exact_mut(width).zip(stats.chunks_exact_mut(STATS)).zip(x.chunks_exact(width))
-        {
+        let rows = y.chunks_exact_mut(width).zip(stats.chunks_exact_mut(STATS));
+        for ((y, stats), x) in rows.zip(x.chunks_exact(width)) {
             let mean = row_sum(x) / n;
             for (y, x) in y.iter_mut().zip(x) {
                 *y = x - mean;
@@ -68,12 +67,9 @@ pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], g: Gain<'_
 simd_kernel! {
     fn backward_rows(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], gain: Option<&[f32]>, width: usize) {
         let n = width as f32;
-        for (((dx, dy), x), stats) in dx
-            .chunks_exact_mut(width)
-            .zip(dy.chunks_exact(width))
-            .zip(x.chunks_exact(width))
-            .zip(stats.chunks_exact(STATS))
-        {
+        let rows = dx.chunks_exact_mut(width).zip(dy.chunks_exact(width));
+        let rows = rows.zip(x.chunks_exact(width)).zip(stats.chunks_exact(STATS));
+        for (((dx, dy), x), stats) in rows {
             let (mean, rstd) = (stats[0], stats[1]);
             match gain {
                 None => dx.copy_from_slice(dy),
@@ -123,9 +119,8 @@ pub fn backward_affine(
 simd_kernel! {
     /// The columns `first..first + dg.len()`.
     fn affine_columns(dg: &mut [f32], db: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], width: usize, first: usize) {
-        for ((dy, x), stats) in
-            dy.chunks_exact(width).zip(x.chunks_exact(width)).zip(stats.chunks_exact(STATS))
-        {
+        let rows = dy.chunks_exact(width).zip(x.chunks_exact(width));
+        for ((dy, x), stats) in rows.zip(stats.chunks_exact(STATS)) {
             let (mean, rstd) = (stats[0], stats[1]);
             let columns = dg.iter_mut().zip(db.iter_mut()).zip(&dy[first..]).zip(&x[first..]);
             for (((dg, db), dy), x) in columns {

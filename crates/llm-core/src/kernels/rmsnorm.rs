@@ -53,12 +53,8 @@ pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], g: Gain<'_
 simd_kernel! {
     fn backward_rows(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], gain: Option<&[f32]>, width: usize) {
         let n = width as f32;
-        for (((dx, dy), x), &r) in dx
-            .chunks_exact_mut(width)
-            .zip(dy.chunks_exact(width))
-            .zip(x.chunks_exact(width))
-            .zip(stats)
-        {
+        let rows = dx.chunks_exact_mut(width).zip(dy.chunks_exact(width));
+        for (((dx, dy), x), &r) in rows.zip(x.chunks_exact(width)).zip(stats) {
             match gain {
                 None => dx.copy_from_slice(dy),
                 Some(g) => dx.iter_mut().zip(dy).zip(g).for_each(|((d, dy), g)| *d = dy * g),

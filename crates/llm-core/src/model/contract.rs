@@ -108,10 +108,8 @@ fn description(attention: &dyn Attention, config: &Config) -> Outcome {
     let again = plain.with_settings(saved).map_err(words)?;
     ensure(again == spec, "from what is saved of it comes another one")?;
     let others = parameter_list(config, &Vec::new());
-    let mut names: Vec<String> = others
-        .iter()
-        .filter_map(|(name, _)| Some(name.strip_prefix("blocks.0.")?.into()))
-        .collect();
+    let names = others.iter().filter_map(|(name, _)| Some(name.strip_prefix("blocks.0.")?.into()));
+    let mut names: Vec<String> = names.collect();
     for (name, _) in attention.parameters(config) {
         let why = format_args!("'{name}' is the name of another parameter");
         ensure(!names.contains(&name), why)?;

@@ -14,8 +14,7 @@ pub(super) fn activation(
     backward: fn(&mut [f32], &[f32], &[f32]),
 ) -> Result<Tensor> {
     let _span = span(name);
-    let mut y = Buffer::stale(x.numel());
-    forward(&mut y, x.data());
+    let y = Buffer::written(x.numel(), |y| forward(y, x.data()));
     let (parent, value) = (x.parent(), x.detach());
     Ok(Tensor::from_op(Op::new(name, [x]), x.shape(), y, &[&x.parent()], move |dy, grads| {
         grads.give_with(&parent, |dx| backward(dx, &dy, value.data()));

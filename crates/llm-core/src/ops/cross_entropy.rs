@@ -34,8 +34,7 @@ pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
     }
     let counted = targets.iter().filter(|&&t| t != IGNORED).count();
     Error::unless(counted > 0, "targets", message!("all of them are ignored"))?;
-    let mut lse = Buffer::stale(n);
-    kernel::log_sum_exp(&mut lse, logits.data(), v);
+    let lse = Buffer::written(n, |lse| kernel::log_sum_exp(lse, logits.data(), v));
     let total: f64 = kernel::row_losses(&lse, logits.data(), targets, v).map(f64::from).sum();
     let mean = (total / counted as f64) as f32;
 

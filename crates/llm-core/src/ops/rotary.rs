@@ -47,8 +47,7 @@ pub fn rotary(
     let expected = format_args!("positions from {start} up to {most}");
     Error::unless_shaped(fits, "rotary", expected, x.shape())?;
     let sizes = [w, n_heads, head_dim, t, start];
-    let mut y = Buffer::stale(x.numel());
-    kernel::forward(&mut y, x.data(), &turned(angles, sizes));
+    let y = Buffer::written(x.numel(), |y| kernel::forward(y, x.data(), &turned(angles, sizes)));
     let (parent, shared, angles) = (x.parent(), angles, angles.clone());
     let facts = || {
         vec![

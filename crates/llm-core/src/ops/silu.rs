@@ -44,8 +44,7 @@ pub fn swiglu(x: &Tensor) -> Result<Tensor> {
     let both = last_dim("swiglu", x)?;
     Error::unless_shaped(both % 2 == 0, "swiglu", "a last axis of two halves", x.shape())?;
     let inner = both / 2;
-    let mut y = Buffer::stale(x.numel() / 2);
-    kernel::gate_forward(&mut y, x.data(), inner);
+    let y = Buffer::written(x.numel() / 2, |y| kernel::gate_forward(y, x.data(), inner));
     let (parent, value) = (x.parent(), x.detach());
     let shape = with_last(x.shape(), inner);
     Ok(Tensor::from_op(Op::new("swiglu", [x]), &shape, y, &[&x.parent()], move |dy, grads| {

@@ -21,8 +21,7 @@ use crate::tensor::{Op, Tensor};
 pub fn softmax_lastdim(x: &Tensor) -> Result<Tensor> {
     let _span = span("softmax");
     let width = last_dim("softmax_lastdim", x)?;
-    let mut p = Buffer::stale(x.numel());
-    kernel::forward(&mut p, x.data(), width);
+    let p = Buffer::written(x.numel(), |p| kernel::forward(p, x.data(), width));
     let p = std::sync::Arc::new(p);
     let (parent, kept) = (x.parent(), p.clone());
     let op = Op::new("softmax", [x]);

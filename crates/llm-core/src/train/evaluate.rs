@@ -248,8 +248,7 @@ fn score(
     }
     let Batch { inputs, targets, .. } = batch;
     let logits = no_grad(|| model.logits(&inputs, [group.len(), t]))?;
-    let mut lse = Buffer::stale(inputs.len());
-    log_sum_exp(&mut lse, logits.data(), v);
+    let lse = Buffer::written(inputs.len(), |lse| log_sum_exp(lse, logits.data(), v));
     let losses = row_losses(&lse, logits.data(), &targets, v).collect();
     let rows = logits.data().chunks_exact(v).zip(targets.iter());
     let right = rows.map(|(row, &target)| is_first_choice(row, target as usize)).collect();

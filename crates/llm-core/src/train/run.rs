@@ -176,10 +176,8 @@ impl Trainer {
                 let (model, batch_size) = (&self.model, self.recipe.batch_size);
                 let is_alone = work.size() == 1; // several measure to the end, and agree after it
                 evaluate_together(work, model, data, windows, batch_size, |_| {
-                    match is_alone && hooks.interrupted() {
-                        true => ControlFlow::Break(()),
-                        false => ControlFlow::Continue(()),
-                    }
+                    let stop = is_alone && hooks.interrupted();
+                    if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 })?
             }
             (None, None) => return Ok(Flow::Continue(())),

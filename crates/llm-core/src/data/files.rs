@@ -130,7 +130,7 @@ impl ByteFiles {
 impl Part {
     fn open(path: &Path, skipped: u64, start: usize) -> io::Result<Part> {
         // Asked by name first: opening a pipe would wait for a writer.
-        unless(std::fs::metadata(path)?.is_file(), message!("it is not a regular file"))?;
+        unless(std::fs::metadata(path)?.is_file(), || message!("it is not a regular file"))?;
         let file = File::open(path)?;
         let meta = file.metadata()?;
         let file_len = meta.len();
@@ -151,16 +151,16 @@ impl Part {
 
     fn check(&self, now: &Metadata) -> io::Result<()> {
         let (then, len) = (self.file_len, now.len());
-        let why = message!("it had {} bytes when it was opened and has {} now", then, len);
+        let why = || message!("it had {} bytes when it was opened and has {} now", then, len);
         unless(len == then, why)?;
         let is_same = now.modified().ok() == self.modified;
-        unless(is_same, message!("it was written to after it was opened"))
+        unless(is_same, || message!("it was written to after it was opened"))
     }
 }
 
 /// An error of the file with this reason unless a condition on it holds.
-fn unless(holds: bool, why: Message) -> io::Result<()> {
-    if holds { Ok(()) } else { Err(io::Error::other(why)) }
+fn unless(holds: bool, why: impl FnOnce() -> Message) -> io::Result<()> {
+    if holds { Ok(()) } else { Err(io::Error::other(why())) }
 }
 
 #[cfg(unix)]

@@ -49,13 +49,8 @@ pub(crate) struct GradFn {
 impl GradFn {
     fn new(op: &'static str, parents: Vec<Arc<GradFn>>, backward: Option<Backward>) -> Arc<GradFn> {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Arc::new(GradFn {
-            id,
-            op,
-            leaf: backward.is_none(),
-            parents,
-            backward: Mutex::new(backward),
-        })
+        let (leaf, backward) = (backward.is_none(), Mutex::new(backward));
+        Arc::new(GradFn { id, op, leaf, parents, backward })
     }
 
     pub(crate) fn leaf() -> Arc<GradFn> {
@@ -222,6 +217,13 @@ impl Gradients {
             None => {
                 self.by_id.insert(grad_fn.id, share);
             }
+        }
+    }
+
+    /// Gives what `fill` writes into a buffer of the input's size, each of its numbers.
+    pub fn give_with(&mut self, input: &Parent, fill: impl FnOnce(&mut [f32])) {
+        if input.wants_grad() {
+            self.give(input, Buffer::written(input.numel, fill));
         }
     }
 

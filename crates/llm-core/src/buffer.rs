@@ -66,8 +66,13 @@ impl<T: Element> Recycled<T> {
 
     /// A copy of `source`.
     pub fn copy_of(source: &[T]) -> Recycled<T> {
-        let mut buffer = Recycled::stale(source.len());
-        buffer.copy_from_slice(source);
+        Recycled::written(source.len(), |buffer| buffer.copy_from_slice(source))
+    }
+
+    /// The numbers that `write` writes, each of them.
+    pub fn written(len: usize, write: impl FnOnce(&mut [T])) -> Recycled<T> {
+        let mut buffer = Recycled::stale(len);
+        write(&mut buffer);
         buffer
     }
 }

@@ -272,12 +272,8 @@ impl Tensor {
 
     /// The value without its history: a constant.
     pub fn detach(&self) -> Tensor {
-        Tensor {
-            shape: self.shape.clone(),
-            data: self.data.clone(),
-            grad_fn: None,
-            role: self.role,
-        }
+        let (shape, data) = (self.shape.clone(), self.data.clone());
+        Tensor { shape, data, grad_fn: None, role: self.role }
     }
 
     /// Whether gradients flow into this tensor.
@@ -336,9 +332,7 @@ impl Tensor {
 
     /// Where a walk back begins.
     fn root(&self) -> Result<&Arc<GradFn>> {
-        if self.numel() != 1 {
-            return Err(Error::shape("backward", "a scalar", &self.shape));
-        }
+        Error::unless_shaped(self.numel() == 1, "backward", "a scalar", &self.shape)?;
         self.grad_fn.as_ref().ok_or(Error::Backward {
             reason: "no parameter took part, or it was computed inside no_grad",
         })

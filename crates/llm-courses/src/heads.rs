@@ -44,18 +44,14 @@ pub(crate) fn attend(
 
 /// `Err` unless the last axis of an input is the module's width.
 pub(crate) fn expect_width(op: &'static str, name: &str, x: &Tensor, width: usize) -> Result<()> {
-    if x.shape().last() == Some(&width) {
-        return Ok(());
-    }
-    Err(Error::shape(op, format!("{name} of shape [.., {width}]"), x.shape()))
+    let expected = format_args!("{name} of shape [.., {width}]");
+    Error::unless_shaped(x.shape().last() == Some(&width), op, expected, x.shape())
 }
 
 /// `Err` unless a weight is square, of the module's width.
 pub(crate) fn expect_square(op: &'static str, name: &str, w: &Tensor, width: usize) -> Result<()> {
-    if w.shape() == [width, width] {
-        return Ok(());
-    }
-    Err(Error::shape(op, format!("{name} of shape [{width}, {width}]"), w.shape()))
+    let expected = format_args!("{name} of shape [{width}, {width}]");
+    Error::unless_shaped(w.shape() == [width, width], op, expected, w.shape())
 }
 
 /// The weights of queries, keys and values and, turned over likewise, that of the output.
@@ -67,9 +63,7 @@ pub(crate) fn expect_square(op: &'static str, name: &str, w: &Tensor, width: usi
 /// `w_qkv [C, 3C]`, `w_proj [C, C]` to four of `[C, C]`.
 pub(crate) fn unpacked(op: &'static str, w_qkv: &Tensor, w_proj: &Tensor) -> Result<[Tensor; 4]> {
     let c = width(op, w_qkv)?;
-    if w_proj.shape() != [c, c] {
-        return Err(Error::shape(op, format!("w_proj of shape [{c}, {c}]"), w_proj.shape()));
-    }
+    expect_square(op, "w_proj", w_proj, c)?;
     let part = |i: usize| permute(&ops::slice_lastdim(w_qkv, i * c, c)?, &[1, 0]);
     Ok([part(0)?, part(1)?, part(2)?, permute(w_proj, &[1, 0])?])
 }
@@ -79,9 +73,8 @@ pub(crate) fn unpacked(op: &'static str, w_qkv: &Tensor, w_proj: &Tensor) -> Res
 /// # Shapes
 /// `b_qkv [3C]` to three of `[C]`.
 pub(crate) fn unpacked_bias(op: &'static str, b_qkv: &Tensor, c: usize) -> Result<[Tensor; 3]> {
-    if b_qkv.shape() != [3 * c] {
-        return Err(Error::shape(op, format!("b_qkv of shape [{}]", 3 * c), b_qkv.shape()));
-    }
+    let expected = format_args!("b_qkv of shape [{}]", 3 * c);
+    Error::unless_shaped(b_qkv.shape() == [3 * c], op, expected, b_qkv.shape())?;
     let part = |i: usize| ops::slice_lastdim(b_qkv, i * c, c);
     Ok([part(0)?, part(1)?, part(2)?])
 }

@@ -50,9 +50,8 @@ impl Layout {
             other => return Err(misfit(op, "value", batch, [s.to_string(), "Dv".into()], other)),
         };
         for (name, x) in [("query", q), ("key", k), ("value", v)] {
-            if x.numel() == 0 {
-                return Err(Error::shape(op, format!("{name} without an empty axis"), x.shape()));
-            }
+            let expected = format_args!("{name} without an empty axis");
+            Error::unless_shaped(x.numel() > 0, op, expected, x.shape())?;
         }
         let h = n_heads.unwrap_or(1);
         let (d, dv) = (head_dim(*c, h)?, head_dim(cv, h)?);
@@ -110,13 +109,7 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     Err(Error::config("heads", reason))
 }
 
-fn misfit(
-    op: &'static str,
-    name: &str,
-    batch: &[usize],
-    rest: [String; 2],
-    got: &[usize],
-) -> Error {
-    let axes: Vec<String> = batch.iter().map(usize::to_string).chain(rest).collect();
-    Error::shape(op, format!("{name} of shape [{}]", axes.join(", ")), got)
+fn misfit(op: &'static str, name: &str, batch: &[usize], last: [String; 2], x: &[usize]) -> Error {
+    let axes: Vec<String> = batch.iter().map(usize::to_string).chain(last).collect();
+    Error::shape(op, format!("{name} of shape [{}]", axes.join(", ")), x)
 }

@@ -19,9 +19,8 @@ use llm_core::{Error, Result, Tensor, ops};
 /// [`Error::Shape`] naming the argument that does not fit.
 pub fn linear(x: &Tensor, a: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {
     let [_, n_in] = check(a, b)?;
-    if x.shape().last() != Some(&n_in) {
-        return Err(Error::shape("linear", format!("x of shape [.., {n_in}]"), x.shape()));
-    }
+    let expected = format_args!("x of shape [.., {n_in}]");
+    Error::unless_shaped(x.shape().last() == Some(&n_in), "linear", expected, x.shape())?;
     ops::linear_tied(x, a, b)
 }
 
@@ -29,9 +28,7 @@ pub fn linear(x: &Tensor, a: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {
 fn check(a: &Tensor, b: Option<&Tensor>) -> Result<[usize; 2]> {
     const WEIGHT: &str = "a weight of shape [out, in]";
     let [n_out, n_in] = a.dims("linear", WEIGHT)?;
-    if n_out == 0 || n_in == 0 {
-        return Err(Error::shape("linear", WEIGHT, a.shape()));
-    }
+    Error::unless_shaped(n_out > 0 && n_in > 0, "linear", WEIGHT, a.shape())?;
     match b {
         Some(b) if b.shape() != [n_out] => {
             Err(Error::shape("linear", format!("a bias of shape [{n_out}]"), b.shape()))

@@ -22,10 +22,8 @@ pub fn permute(x: &Tensor, axes: &[usize]) -> Result<Tensor> {
     let _span = span("permute");
     let mut sorted = axes.to_vec();
     sorted.sort_unstable();
-    if !sorted.into_iter().eq(0..x.rank()) {
-        let expected = format!("an order of the {} axes of x", x.rank());
-        return Err(Error::shape("permute", expected, axes));
-    }
+    let expected = format_args!("an order of the {} axes of x", x.rank());
+    Error::unless_shaped(sorted.into_iter().eq(0..x.rank()), "permute", expected, axes)?;
     let mut inverse = vec![0; axes.len()];
     axes.iter().enumerate().for_each(|(to, &from)| inverse[from] = to);
 

@@ -52,7 +52,7 @@ impl SimpleMultiHeadAttention {
         wk: Tensor,
         wv: Tensor,
         wo: Tensor,
-    ) -> Result<SimpleMultiHeadAttention> {
+    ) -> Result<Self> {
         head_dim(d_model, n_heads)?;
         for (name, w) in [("wq", &wq), ("wk", &wk), ("wv", &wv), ("wo", &wo)] {
             expect_square(OP, name, w, d_model)?;
@@ -66,11 +66,7 @@ impl SimpleMultiHeadAttention {
     ///
     /// # Errors
     /// As [`SimpleMultiHeadAttention::new`].
-    pub fn from_packed(
-        w_qkv: &Tensor,
-        w_proj: &Tensor,
-        n_heads: usize,
-    ) -> Result<SimpleMultiHeadAttention> {
+    pub fn from_packed(w_qkv: &Tensor, w_proj: &Tensor, n_heads: usize) -> Result<Self> {
         let [wq, wk, wv, wo] = unpacked(OP, w_qkv, w_proj)?;
         SimpleMultiHeadAttention::new(w_qkv.shape()[0], n_heads, wq, wk, wv, wo)
     }

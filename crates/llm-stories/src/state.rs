@@ -69,12 +69,6 @@ impl State {
     /// The state before the first byte.
     pub(crate) fn start() -> State {
         let nothing = Item { colour: 0, thing: 0, place: Place::With(0) };
-        State {
-            phase: Phase::FirstPerson,
-            people: [0, 0],
-            items: [nothing, nothing],
-            events: 0,
-            used: 0,
-        }
+        State { phase: Phase::FirstPerson, people: [0; 2], items: [nothing; 2], events: 0, used: 0 }
     }
 }

@@ -80,14 +80,11 @@ pub fn causal_attention_heads(
     const OP: &str = "self_attention_mha";
     const QKV: &str = "qkv of shape [B, T, 3C], none of them 0";
     let [b, t, c3] = qkv.dims(OP, QKV)?;
-    if qkv.numel() == 0 || c3 % 3 != 0 {
-        return Err(Error::shape(OP, QKV, qkv.shape()));
-    }
+    Error::unless_shaped(qkv.numel() > 0 && c3 % 3 == 0, OP, QKV, qkv.shape())?;
     let (c, h) = (c3 / 3, n_heads);
     let d = head_dim(c, h)?;
-    if !keep.is_empty() && keep.len() != h {
-        return Err(Error::shape(OP, format!("a mask of {h} heads"), &[keep.len()]));
-    }
+    let fits = keep.is_empty() || keep.len() == h;
+    Error::unless_shaped(fits, OP, format_args!("a mask of {h} heads"), &[keep.len()])?;
     let keep: Arc<[bool]> = if keep.is_empty() { vec![true; h].into() } else { keep.into() };
     let scoring = Scoring::new(d);
     let work = b * h * t * t;

@@ -64,10 +64,8 @@ impl MultiHead {
 /// As [`MultiHead::from_spec`].
 pub fn one_or_several(spec: &AttentionSpec) -> Result<Arc<dyn Attention>> {
     let several = MultiHead::from_spec(spec)?;
-    match several.spec() == SingleHead.spec() {
-        true => Ok(Arc::new(SingleHead)),
-        false => Ok(Arc::new(several)),
-    }
+    let is_single = several.spec() == SingleHead.spec();
+    if is_single { Ok(Arc::new(SingleHead)) } else { Ok(Arc::new(several)) }
 }
 
 impl Attention for MultiHead {

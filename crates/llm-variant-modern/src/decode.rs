@@ -7,7 +7,6 @@ use llm_core::kernels::parallel::{LIGHT, rows, rows_with};
 use llm_core::kernels::rmsnorm;
 use llm_core::kernels::rotary::{Turned, turn};
 use llm_core::model::Decode;
-use llm_core::ndarray::ArrayView4;
 use llm_core::{Result, Tensor};
 
 /// Cached numbers that are worth a thread of their own: they come from memory, as weights do.
@@ -83,27 +82,15 @@ impl Text<'_> {
         let mut scores = vec![0.0; self.heads.n_heads * n];
         rows_with(y, d, &mut scores, n, CACHED.div_ceil(n), |first, y, scores| {
             let each = y.chunks_exact_mut(d).zip(scores.chunks_exact_mut(n)).enumerate();
-            for (i, (y, scores)) in each {
-                self.attend_with(first + i, q, &parts, scores, y);
+            for (h, (y, scores)) in each.map(|(i, head)| (first + i, head)) {
+                if self.keep.get(h) == Some(&false) {
+                    y.fill(0.0);
+                    continue;
+                }
+                let group = h / self.heads.each();
+                let [k, v] = [group, g + group].map(|part| head_view(&parts, 0, part));
+                attend_one(&q[h * d..][..d], k, v, scoring, scores, y);
             }
         });
-    }
-
-    /// One head: `scores [n]`, `y [D]`.
-    fn attend_with(
-        &self,
-        h: usize,
-        q: &[f32],
-        parts: &ArrayView4<'_, f32>,
-        scores: &mut [f32],
-        y: &mut [f32],
-    ) {
-        if self.keep.get(h) == Some(&false) {
-            return y.fill(0.0);
-        }
-        let HeadShape { kv_heads: g, head_dim: d, scoring, .. } = self.heads;
-        let group = h / self.heads.each();
-        let [k, v] = [group, g + group].map(|part| head_view(parts, 0, part));
-        attend_one(&q[h * d..][..d], k, v, scoring, scores, y);
     }
 }

@@ -43,12 +43,9 @@ impl HeadShape {
 
     /// The heads of a description in a model of this width.
     pub fn new(spec: &AttentionSpec, d_model: usize) -> HeadShape {
-        HeadShape {
-            n_heads: spec.n_heads,
-            kv_heads: spec.kv_heads(),
-            head_dim: spec.head_dim(d_model),
-            scoring: spec.scoring(d_model),
-        }
+        let (n_heads, kv_heads) = (spec.n_heads, spec.kv_heads());
+        let (head_dim, scoring) = (spec.head_dim(d_model), spec.scoring(d_model));
+        HeadShape { n_heads, kv_heads, head_dim, scoring }
     }
 
     /// H + 2G: heads of queries, keys and values together.
@@ -158,24 +155,16 @@ pub fn causal_attention_grouped(
 fn checked(qkv: &Tensor, heads: HeadShape, keep: &[bool]) -> Result<[usize; 2]> {
     const OP: &str = "causal_attention_grouped";
     let HeadShape { n_heads: h, kv_heads: g, head_dim: d, scoring } = heads;
-    if g == 0 || h == 0 || !h.is_multiple_of(g) {
-        return Err(Error::config("kv_heads", message!("{} do not divide {} heads", g, h)));
-    }
-    if d == 0 || scoring.window == 0 {
-        return Err(Error::config(
-            "heads",
-            message!("a head of 0 channels, or that sees 0 positions"),
-        ));
-    }
+    let divides = g > 0 && h > 0 && h.is_multiple_of(g);
+    Error::unless(divides, "kv_heads", message!("{} do not divide {} heads", g, h))?;
+    let reason = message!("a head of 0 channels, or that sees 0 positions");
+    Error::unless(d > 0 && scoring.window > 0, "heads", reason)?;
     let [b, t, width] = qkv.dims(OP, "qkv of shape [B, T, (H+2G)·D]")?;
-    if b * t == 0 || width != heads.all().saturating_mul(d) {
-        let expected =
-            format!("qkv of shape [B, T, {}], none of them 0", heads.all().saturating_mul(d));
-        return Err(Error::shape(OP, expected, qkv.shape()));
-    }
-    if !keep.is_empty() && keep.len() != h {
-        return Err(Error::shape(OP, format!("a mask of {h} heads"), &[keep.len()]));
-    }
+    let wanted = heads.all().saturating_mul(d);
+    let expected = format_args!("qkv of shape [B, T, {wanted}], none of them 0");
+    Error::unless_shaped(b * t > 0 && width == wanted, OP, expected, qkv.shape())?;
+    let fits = keep.is_empty() || keep.len() == h;
+    Error::unless_shaped(fits, OP, format_args!("a mask of {h} heads"), &[keep.len()])?;
     Ok([b, t])
 }
 

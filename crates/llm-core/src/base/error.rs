@@ -3,6 +3,7 @@
 
 use super::{Filling, IoAction, Message, TokenId, reason_of, sizes};
 use crate::{message, says};
+use std::fmt::Display;
 use std::path::PathBuf;
 
 /// `Result` with [`Error`].
@@ -199,14 +200,21 @@ impl Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }
     }
 
+    /// [`Error::Shape`] unless what it expects holds; the expectation is written for the error alone.
+    pub fn unless_shaped(
+        holds: bool,
+        op: &'static str,
+        expected: impl Display,
+        got: &[usize],
+    ) -> Result<()> {
+        if holds { Ok(()) } else { Err(Error::shape(op, expected.to_string(), got)) }
+    }
+
     /// [`Error::TokenOutOfRange`] of the first of these tokens that is not below `vocab_size`.
     pub(crate) fn unless_within(tokens: &[TokenId], vocab_size: usize) -> Result<()> {
-        match tokens.iter().position(|&token| token as usize >= vocab_size) {
-            Some(position) => {
-                Err(Error::TokenOutOfRange { token: tokens[position], position, vocab_size })
-            }
-            None => Ok(()),
-        }
+        let outside = tokens.iter().position(|&token| token as usize >= vocab_size);
+        let Some(position) = outside else { return Ok(()) };
+        Err(Error::TokenOutOfRange { token: tokens[position], position, vocab_size })
     }
 
     /// The file error, in one call.
@@ -225,11 +233,7 @@ impl Error {
     }
 
     /// [`Error::config`] unless a condition on the setting holds.
-    pub(crate) fn unless(
-        holds: bool,
-        field: &'static str,
-        reason: impl Into<Message>,
-    ) -> Result<()> {
+    pub fn unless(holds: bool, field: &'static str, reason: impl Into<Message>) -> Result<()> {
         if holds { Ok(()) } else { Err(Error::config(field, reason)) }
     }
 }

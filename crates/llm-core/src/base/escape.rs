@@ -85,10 +85,8 @@ impl Printer {
             Show::Escaped => {
                 let mut out = String::new();
                 for &b in bytes {
-                    match b {
-                        b'\n' | b' '..=b'~' => out.push(b.into()),
-                        _ => push_bytes(&mut out, &[b]),
-                    }
+                    let plain = matches!(b, b'\n' | b' '..=b'~');
+                    if plain { out.push(b.into()) } else { push_bytes(&mut out, &[b]) }
                 }
                 return out.into_bytes();
             }

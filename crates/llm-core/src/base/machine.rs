@@ -82,15 +82,11 @@ fn fast_cores(devices: &Path) -> Option<BTreeSet<usize>> {
         let name = format!("system/cpu/cpu{core}/cpu_capacity");
         text(Path::new(&name))?.trim().parse::<u64>().ok()
     };
-    let capacities: Option<Vec<(usize, u64)>> =
-        online.iter().map(|core| Some((*core, capacity(core)?))).collect();
-    let capacities = capacities?;
+    let capacities = online.iter().map(|core| Some((*core, capacity(core)?)));
+    let capacities: Vec<(usize, u64)> = capacities.collect::<Option<_>>()?;
     let most = capacities.iter().map(|(_, capacity)| *capacity).max()?;
-    let fast: BTreeSet<usize> = capacities
-        .iter()
-        .filter(|(_, capacity)| 2 * capacity > most)
-        .map(|(core, _)| *core)
-        .collect();
+    let fast = capacities.iter().filter(|(_, capacity)| 2 * capacity > most);
+    let fast: BTreeSet<usize> = fast.map(|(core, _)| *core).collect();
     (fast.len() < capacities.len()).then_some(fast)
 }
 

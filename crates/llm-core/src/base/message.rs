@@ -77,12 +77,9 @@ impl Message {
     }
 
     /// The sentences one after the other, with this template between each two.
-    pub fn joined(
-        between: &'static str,
-        all: impl IntoIterator<Item = Message>,
-    ) -> Option<Message> {
+    pub fn joined(link: &'static str, all: impl IntoIterator<Item = Message>) -> Option<Message> {
         let two = |a: Message, b: Message| {
-            Message::new(between, vec![Filling::Message(a), Filling::Message(b)])
+            Message::new(link, vec![Filling::Message(a), Filling::Message(b)])
         };
         all.into_iter().reduce(two)
     }
@@ -273,12 +270,8 @@ macro_rules! message {
 macro_rules! counted {
     ($n:expr, $what:literal) => {
         match $n {
-            1 => $crate::base::Message::new(
-                concat!("{} ", $what),
-                vec![$crate::base::Fill::fill(&1)],
-            ),
             n => $crate::base::Message::new(
-                concat!("{} ", $what, "s"),
+                if n == 1 { concat!("{} ", $what) } else { concat!("{} ", $what, "s") },
                 vec![$crate::base::Fill::fill(&n)],
             ),
         }

@@ -44,11 +44,19 @@ macro_rules! values {
         }
     )+};
 }
-values!(bool, Bool; u32, Whole; u64, Whole; f32, Float; f64, Double; String, Text;);
+values!(bool, Bool; u32, Whole; u64, Whole; f32, Float; f64, Double; String, Text; [u8; 32], Bytes;);
 
 impl From<usize> for Value {
     fn from(value: usize) -> Value {
         Value::Whole(value as u64)
+    }
+}
+
+impl TryFrom<&Value> for usize {
+    type Error = ();
+
+    fn try_from(value: &Value) -> Result<usize, ()> {
+        u64::try_from(value)?.try_into().map_err(drop)
     }
 }
 

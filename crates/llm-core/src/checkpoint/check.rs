@@ -2,7 +2,8 @@
 
 use super::contents::{ACCUMULATION, ARCHITECTURE, Contents, PRECISION, SavedOptimizer};
 use super::limits::{
-    self, MAX_ATTENTION, MAX_BLOB, MAX_HEADS, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most,
+    self, Checked, MAX_ATTENTION, MAX_BLOB, MAX_HEADS, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most,
+    unless,
 };
 use super::table;
 use crate::base::{CheckpointError, Error};
@@ -12,7 +13,7 @@ use crate::optim::{OptimizerRow, find_optimizer};
 use crate::recipe::DataSource;
 
 /// Validates every setting, and that the table is the one that follows from them.
-pub(super) fn check(contents: &Contents) -> Result<(), CheckpointError> {
+pub(super) fn check(contents: &Contents) -> Checked {
     table::check_limits(&contents.table)?;
     check_settings(contents)?;
     let length = contents.tokenizer.length;
@@ -21,7 +22,7 @@ pub(super) fn check(contents: &Contents) -> Result<(), CheckpointError> {
 }
 
 /// Validates every setting.
-pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError> {
+pub(super) fn check_settings(contents: &Contents) -> Checked {
     for (what, name) in [
         (message!("the length of the architecture's name"), &contents.architecture),
         (message!("the length of the attention's name"), &contents.attention.name),
@@ -31,12 +32,9 @@ pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError>
     ] {
         at_most(what, name.len() as u64, MAX_NAME)?;
     }
-    if contents.architecture != ARCHITECTURE {
-        return Err(CheckpointError::Architecture {
-            found: contents.architecture.clone(),
-            known: ARCHITECTURE,
-        });
-    }
+    let found = contents.architecture.clone();
+    let is_known = found == ARCHITECTURE;
+    unless(is_known, CheckpointError::Architecture { found, known: ARCHITECTURE })?;
     known("precision", &contents.precision, PRECISION)?;
     known("accumulation", &contents.accumulation, ACCUMULATION)?;
     limits::check_config(&contents.config, &contents.own)?;
@@ -46,12 +44,12 @@ pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError>
 }
 
 /// Refuses what is not the only one there is.
-fn known(field: &'static str, found: &str, known: &str) -> Result<(), CheckpointError> {
+fn known(field: &'static str, found: &str, known: &str) -> Checked {
     let reason = message!("'{}' is not one of: {}", found.escape_default(), known);
     Ok(Error::unless(found == known, field, reason)?)
 }
 
-fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), CheckpointError> {
+fn check_attention(spec: &AttentionSpec, config: &Config) -> Checked {
     let AttentionSpec { n_heads, head_mask, .. } = spec;
     // Which numbers of heads fit a width is the attention's own to say.
     let within = (1..=MAX_HEADS).contains(n_heads);
@@ -64,7 +62,7 @@ fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), Checkpoi
     at_most(message!("the size of the attention's settings"), size, MAX_ATTENTION)
 }
 
-fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
+fn check_run(contents: &Contents) -> Checked {
     let Contents { config, recipe, optimizers, optimizer, .. } = contents;
     recipe.check_with(optimizers)?;
     let reason = message!("longer than the model's context of {}", config.seq_len);
@@ -81,11 +79,7 @@ fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
 
 /// Refuses another optimizer than the run names, and one without all of its slots or, before its
 /// first update, none.
-fn check_optimizer(
-    saved: &SavedOptimizer,
-    name: &str,
-    optimizers: &[OptimizerRow],
-) -> Result<(), CheckpointError> {
+fn check_optimizer(saved: &SavedOptimizer, name: &str, optimizers: &[OptimizerRow]) -> Checked {
     let SavedOptimizer { name: own, t, slots } = saved;
     at_most(message!("the length of the optimizer's name"), own.len() as u64, MAX_NAME)?;
     at_most(message!("the number of updates done"), *t, MAX_STEPS)?;

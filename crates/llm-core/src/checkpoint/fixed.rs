@@ -7,7 +7,7 @@
 //! 32  4  CRC32 of bytes 0..32 and the header        36  4  zero
 //! ```
 
-use super::limits::{MAX_HEADER, at_most};
+use super::limits::{Checked, MAX_HEADER, at_most, unless};
 use super::table::padded;
 use crate::base::CheckpointError;
 use crate::message;
@@ -42,10 +42,9 @@ pub(super) struct Fixed {
 
 impl Fixed {
     /// Reads `bytes`, the first 40 (or all, if there are fewer) of a file of `file_length`.
-    pub(super) fn parse(bytes: &[u8], file_length: u64) -> Result<Fixed, CheckpointError> {
-        if !bytes.iter().zip(&MAGIC).all(|(a, b)| a == b) {
-            return Err(CheckpointError::NotACheckpoint);
-        }
+    pub(super) fn parse(bytes: &[u8], file_length: u64) -> Checked<Fixed> {
+        let is_one = bytes.iter().zip(&MAGIC).all(|(a, b)| a == b);
+        unless(is_one, CheckpointError::NotACheckpoint)?;
         let too_short = CheckpointError::TooShort { actual: file_length };
         let Some(bytes) = bytes.first_chunk::<{ FIXED as usize }>() else { return Err(too_short) };
         let version = u32::from_le_bytes(*part(bytes, 8));
@@ -55,32 +54,22 @@ impl Fixed {
             _ => return Err(CheckpointError::Version { found: version, newest: FORMAT_VERSION }),
         }
         let flags = u32::from_le_bytes(*part(bytes, 12));
-        if flags != 0 {
-            return Err(CheckpointError::Flags { flags });
-        }
+        unless(flags == 0, CheckpointError::Flags { flags })?;
         let header_length = u64::from_le_bytes(*part(bytes, 16));
         let expected = u64::from_le_bytes(*part(bytes, 24));
-        if expected != file_length {
-            return Err(CheckpointError::Length { actual: file_length, expected });
-        }
+        let actual = file_length;
+        unless(actual == expected, CheckpointError::Length { actual, expected })?;
         at_most(message!("the length of the header"), header_length, MAX_HEADER)?;
-        if file_length < padded(FIXED + header_length) + HASH {
-            return Err(too_short);
-        }
-        if *part(bytes, 36) != [0; 4] {
-            return Err(CheckpointError::Padding { after: message!("the header's checksum") });
-        }
+        unless(file_length >= padded(FIXED + header_length) + HASH, too_short)?;
+        let after = message!("the header's checksum");
+        unless(*part(bytes, 36) == [0; 4], CheckpointError::Padding { after })?;
         let crc32 = u32::from_le_bytes(*part(bytes, 32));
         Ok(Fixed { header_length, crc32, start: *part(bytes, 0) })
     }
 
     /// Refuses a header that the checksum does not fit.
-    pub(super) fn check(&self, header: &[u8]) -> Result<(), CheckpointError> {
-        if checksum(&self.start, header) == self.crc32 {
-            Ok(())
-        } else {
-            Err(CheckpointError::HeaderChecksum)
-        }
+    pub(super) fn check(&self, header: &[u8]) -> Checked {
+        unless(checksum(&self.start, header) == self.crc32, CheckpointError::HeaderChecksum)
     }
 }
 

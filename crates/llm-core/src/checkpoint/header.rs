@@ -4,6 +4,7 @@
 //! and their types are fixed: they are the format.
 
 use super::contents::{ARCHITECTURE, Contents, SavedOptimizer, TokenizerHash};
+use super::limits::{Checked, unless};
 use super::table::Entry;
 use crate::base::{CheckpointError, Settings, Value};
 use crate::message;
@@ -41,26 +42,20 @@ pub(super) struct StoredAttention {
 }
 
 /// The header's bytes.
-pub(super) fn encode(contents: &Contents) -> Result<Vec<u8>, CheckpointError> {
+pub(super) fn encode(contents: &Contents) -> Checked<Vec<u8>> {
     postcard::to_stdvec(&Header::new(contents)?).map_err(CheckpointError::HeaderEncoding)
 }
 
 /// What the bytes of a header say, where these optimizers are known.
-pub(super) fn decode(
-    bytes: &[u8],
-    optimizers: &'static [OptimizerRow],
-) -> Result<Contents, CheckpointError> {
-    let (header, rest) =
-        postcard::take_from_bytes::<Header>(bytes).map_err(CheckpointError::HeaderEncoding)?;
-    if rest.is_empty() {
-        header.contents(optimizers)
-    } else {
-        Err(CheckpointError::HeaderRest { extra: rest.len() })
-    }
+pub(super) fn decode(bytes: &[u8], optimizers: &'static [OptimizerRow]) -> Checked<Contents> {
+    let read = postcard::take_from_bytes::<Header>(bytes);
+    let (header, rest) = read.map_err(CheckpointError::HeaderEncoding)?;
+    unless(rest.is_empty(), CheckpointError::HeaderRest { extra: rest.len() })?;
+    header.contents(optimizers)
 }
 
 impl Header {
-    pub(super) fn new(contents: &Contents) -> Result<Header, CheckpointError> {
+    pub(super) fn new(contents: &Contents) -> Checked<Header> {
         #[rustfmt::skip]
         let Contents { architecture, config, attention, own, tokenizer, recipe, step, optimizer, precision, accumulation, table, optimizers: _ } = contents;
         let mut settings = settings::collect(config, recipe)?;
@@ -83,7 +78,7 @@ impl Header {
         })
     }
 
-    fn contents(self, optimizers: &'static [OptimizerRow]) -> Result<Contents, CheckpointError> {
+    fn contents(self, optimizers: &'static [OptimizerRow]) -> Checked<Contents> {
         #[rustfmt::skip]
         let Header { settings, attention, step, optimizer, tokenizer, precision, accumulation, table } = self;
         let mut settings = Settings::from_sorted(settings)?;

@@ -31,13 +31,21 @@ pub const MAX_STEPS: u64 = Recipe::MAX_STEPS;
 pub const MAX_STORIES: u64 = 1 << 24;
 
 /// Refuses a `value` above `limit`.
-pub(super) fn at_most(what: Message, value: u64, limit: u64) -> Result<(), CheckpointError> {
-    if value > limit { Err(CheckpointError::Limit { what, value, limit }) } else { Ok(()) }
+pub(super) fn at_most(what: Message, value: u64, limit: u64) -> Checked {
+    unless(value <= limit, CheckpointError::Limit { what, value, limit })
+}
+
+/// What reading or checking a part of a file gives.
+pub(super) type Checked<T = ()> = Result<T, CheckpointError>;
+
+/// The error unless a file holds what it has to.
+pub(super) fn unless(holds: bool, error: CheckpointError) -> Checked {
+    if holds { Ok(()) } else { Err(error) }
 }
 
 /// Refuses sizes of the model that are, one by one or together, beyond their limits. `own` are the
 /// parameters of one block's attention.
-pub(super) fn check_config(config: &Config, own: &ParamList) -> Result<(), CheckpointError> {
+pub(super) fn check_config(config: &Config, own: &ParamList) -> Checked {
     config.check()?;
     at_most(message!("the number of the attention's parameters"), own.len() as u64, MAX_OWN)?;
     for (name, param) in own {

@@ -4,6 +4,7 @@ use super::check::check;
 use super::contents::Contents;
 use super::fixed::{FIXED, Fixed, HASH};
 use super::header;
+use super::limits::{Checked, unless};
 use super::meta::{Meta, TokenizerSpec};
 use super::opened::Checkpoint;
 use super::reader::{CHUNK, Failure, Hashing};
@@ -13,7 +14,6 @@ use crate::base::{CheckpointError, Result, open_regular};
 use crate::message;
 use crate::optim::{OPTIMIZERS, OptimizerRow, OptimizerState, ParameterState};
 use crate::tensor::Tensor;
-use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -91,12 +91,10 @@ pub(super) fn parse(
     let data_start = table::padded(FIXED + fixed.header_length);
     let body = table::body_length(&contents.table);
     let expected = data_start.saturating_add(body).saturating_add(HASH);
-    if expected != length {
-        return Err(CheckpointError::Length { actual: length, expected }.into());
-    }
+    unless(expected == length, CheckpointError::Length { actual: length, expected })?;
     memory::require(body).map_err(Failure::Memory)?;
 
-    input.skip_zeros(FIXED + fixed.header_length, || message!("the header"))?;
+    input.skip_zeros(FIXED + fixed.header_length, message!("the header"))?;
     let mut floats = BTreeMap::new();
     let mut blob = Vec::new();
     for entry in &contents.table {
@@ -113,12 +111,9 @@ pub(super) fn parse(
     let found = input.hash.finalize();
     let mut stored = [0; HASH as usize];
     input.read_exact(&mut stored)?;
-    if found != stored {
-        return Err(CheckpointError::FileChecksum.into());
-    }
-    if blake3::hash(&blob) != contents.tokenizer.blake3 {
-        return Err(CheckpointError::TokenizerHash.into());
-    }
+    unless(found == stored, CheckpointError::FileChecksum)?;
+    let is_same = blake3::hash(&blob) == contents.tokenizer.blake3;
+    unless(is_same, CheckpointError::TokenizerHash)?;
     for entry in &contents.table {
         if let Some(values) = floats.get(&(entry.name.clone(), entry.role.clone())) {
             check_values(&contents, entry, values)?;
@@ -128,18 +123,11 @@ pub(super) fn parse(
 }
 
 /// Finite, and no mean of squares below 0: it would become NaN under the optimizer's root.
-pub(super) fn check_values(
-    contents: &Contents,
-    entry: &Entry,
-    values: &[f32],
-) -> Result<(), CheckpointError> {
-    if !values.iter().all(|x| x.is_finite()) {
-        return Err(CheckpointError::NotFinite { tensor: entry.label() });
-    }
-    if contents.is_mean_of_squares(&entry.role) && values.iter().any(|&x| x < 0.0) {
-        return Err(CheckpointError::Negative { tensor: entry.label() });
-    }
-    Ok(())
+pub(super) fn check_values(contents: &Contents, entry: &Entry, values: &[f32]) -> Checked {
+    let is_finite = values.iter().all(|x| x.is_finite());
+    unless(is_finite, CheckpointError::NotFinite { tensor: entry.label() })?;
+    let is_negative = contents.is_mean_of_squares(&entry.role) && values.iter().any(|&x| x < 0.0);
+    unless(!is_negative, CheckpointError::Negative { tensor: entry.label() })
 }
 
 /// Puts the tensors, sorted by name in the file, into the model's order.
@@ -147,18 +135,15 @@ fn assemble(
     contents: Contents,
     mut floats: BTreeMap<(String, String), Vec<f32>>,
     blob: Vec<u8>,
-) -> Result<Checkpoint, CheckpointError> {
+) -> Checked<Checkpoint> {
     let mut take =
         |name: &str, role: &str| floats.remove(&(name.into(), role.into())).unwrap_or_default();
     let slots = contents.slots();
     let mut parameters = Vec::new();
     let mut states = Vec::new();
     for (name, param) in contents.parameters() {
-        let values =
-            ArrayD::from_shape_vec(IxDyn(&param.shape), take(&name, WEIGHT)).map_err(|e| {
-                CheckpointError::Setting { field: "shape", reason: e.to_string().into() }
-            })?;
-        parameters.push((name.clone(), Tensor::parameter(values)));
+        let tensor = Tensor::parameter_from_vec(&param.shape, take(&name, WEIGHT))?;
+        parameters.push((name.clone(), tensor));
         if !slots.is_empty() {
             let slots = slots.iter().map(|slot| take(&name, slot).into()).collect();
             states.push(ParameterState { name, slots });
@@ -166,15 +151,10 @@ fn assemble(
     }
     let Contents { config, attention, tokenizer, recipe, step, optimizer, optimizers, .. } =
         contents;
+    let tokenizer = TokenizerSpec { kind: tokenizer.kind, blob };
     let state = |t| OptimizerState { t, parameters: states };
     Ok(Checkpoint {
-        meta: Meta {
-            config,
-            attention,
-            tokenizer: TokenizerSpec { kind: tokenizer.kind, blob },
-            recipe,
-            step,
-        },
+        meta: Meta { config, attention, tokenizer, recipe, step },
         parameters,
         optimizer: optimizer.map(|saved| (saved.name, state(saved.t))),
         path: Default::default(),

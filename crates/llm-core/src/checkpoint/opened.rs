@@ -1,5 +1,6 @@
 //! A checkpoint in memory, and the run that is made of it.
 
+use super::limits::{Checked, unless};
 use super::meta::Meta;
 use super::state::State;
 use crate::base::{CheckpointError, Error, Message, Result};
@@ -10,7 +11,7 @@ use crate::model::{
 use crate::optim::{OptimizerRow, OptimizerState};
 use crate::tensor::Tensor;
 use crate::{counted, message};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,11 +70,9 @@ impl Checkpoint {
     /// The parameters of one block's attention, whatever attention it is. How they started is not in
     /// the file: every start is [`Start::Zero`].
     pub fn attention_parameters(&self) -> ParamList {
-        let others: HashSet<String> = parameter_list(&self.meta.config, &Vec::new())
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
-        let own = self.parameters.iter().filter(|(name, _)| !others.contains(name));
+        let others = parameter_list(&self.meta.config, &Vec::new());
+        let others: HashMap<String, Param> = others.into_iter().collect();
+        let own = self.parameters.iter().filter(|(name, _)| !others.contains_key(name));
         let of_first = own.filter_map(|(name, p)| Some((name.strip_prefix("blocks.0.")?, p)));
         let param = |p: &Tensor| Param::new(p.shape().to_vec(), Start::Zero, p.role());
         of_first.map(|(name, p)| (name.to_string(), param(p))).collect()
@@ -120,11 +119,9 @@ impl Checkpoint {
 }
 
 /// Refuses parameters that are not those of that model.
-fn fits(list: ParamList, loaded: &[(String, Tensor)]) -> Result<(), CheckpointError> {
-    if list.len() != loaded.len() {
-        let (actual, expected) = (loaded.len(), list.len());
-        return Err(CheckpointError::TensorCount { actual, expected });
-    }
+fn fits(list: ParamList, loaded: &[(String, Tensor)]) -> Checked {
+    let (actual, expected) = (loaded.len(), list.len());
+    unless(actual == expected, CheckpointError::TensorCount { actual, expected })?;
     for ((tensor, Param { shape, .. }), (name, p)) in list.into_iter().zip(loaded) {
         if tensor != *name || shape != p.shape() {
             let found = format!("{name} {:?}", p.shape());

@@ -1,5 +1,6 @@
 //! Reading tensors: every byte is hashed as it passes.
 
+use super::limits::unless;
 use super::table::{self, Entry};
 use crate::base::large_pages::room;
 use crate::base::{CheckpointError, Error, IoAction, Message, memory};
@@ -72,25 +73,18 @@ impl<R: Read> Hashing<R> {
             left -= bytes.len() as u64;
         }
         self.chunk = chunk;
-        if crc.finalize() != entry.crc32 {
-            return Err(CheckpointError::TensorChecksum { tensor: entry.label() }.into());
-        }
-        self.skip_zeros(entry.length, || message!("tensor {}", entry.label()))?;
+        let tensor = entry.label();
+        let after = message!("tensor {}", tensor);
+        unless(crc.finalize() == entry.crc32, CheckpointError::TensorChecksum { tensor })?;
+        self.skip_zeros(entry.length, after)?;
         Ok(out)
     }
 
     /// The zeros that fill up `length` bytes to the next multiple of 64.
-    pub(super) fn skip_zeros(
-        &mut self,
-        length: u64,
-        after: impl FnOnce() -> Message,
-    ) -> Result<(), Failure> {
+    pub(super) fn skip_zeros(&mut self, length: u64, after: Message) -> Result<(), Failure> {
         let mut zeros = [0; table::ALIGN as usize];
         let zeros = &mut zeros[..(table::padded(length) - length) as usize];
         self.read_exact(zeros)?;
-        if zeros.iter().any(|&b| b != 0) {
-            return Err(CheckpointError::Padding { after: after() }.into());
-        }
-        Ok(())
+        Ok(unless(zeros.iter().all(|&b| b == 0), CheckpointError::Padding { after })?)
     }
 }

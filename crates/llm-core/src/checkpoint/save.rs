@@ -5,7 +5,7 @@ use super::contents::{ACCUMULATION, ARCHITECTURE, Contents, PRECISION};
 use super::contents::{SavedOptimizer, TokenizerHash};
 use super::fixed::{self, FIXED, FORMAT_VERSION, HASH};
 use super::header;
-use super::limits::{MAX_HEADER, at_most, check_config};
+use super::limits::{Checked, MAX_HEADER, at_most, check_config, unless};
 use super::load::check_values;
 use super::meta::TokenizerSpec;
 use super::state::Snapshot;
@@ -153,11 +153,9 @@ impl<'a> Prepared<'a> {
         run: Snapshot<'a>,
         tokenizer: &'a TokenizerSpec,
         with_optimizer: bool,
-    ) -> Result<Prepared<'a>, CheckpointError> {
-        let kept = match run.optimizer.state().parameters.is_empty() {
-            true => &[],
-            false => run.optimizer.slots(),
-        };
+    ) -> Checked<Prepared<'a>> {
+        let is_fresh = run.optimizer.state().parameters.is_empty();
+        let kept = if is_fresh { &[] } else { run.optimizer.slots() };
         let slots = with_optimizer.then(|| kept.iter().map(|slot| slot.name.into()).collect());
         let mut contents = contents(run, tokenizer, slots)?;
         let tensors = gather(&mut contents, run, tokenizer)?;
@@ -194,7 +192,7 @@ impl<'a> Prepared<'a> {
 }
 
 /// The header's bytes.
-fn encode(contents: &Contents) -> Result<Vec<u8>, CheckpointError> {
+fn encode(contents: &Contents) -> Checked<Vec<u8>> {
     let header = header::encode(contents)?;
     at_most(message!("the length of the header"), header.len() as u64, MAX_HEADER)?;
     Ok(header)
@@ -206,13 +204,14 @@ fn contents(
     run: Snapshot<'_>,
     tokenizer: &TokenizerSpec,
     slots: Option<Vec<String>>,
-) -> Result<Contents, CheckpointError> {
+) -> Checked<Contents> {
     // The optimizer's own name and numbers decide the next step, should a caller have changed the
     // recipe's copy of them.
     let mut recipe = run.recipe.clone();
     recipe.optimizer = run.optimizer.name().into();
     recipe.hyperparameters = *run.optimizer.config();
     recipe.optimizer_settings = run.optimizer.settings();
+    let (name, t) = (recipe.optimizer.clone(), run.optimizer.state().t);
     let mut contents = Contents {
         architecture: ARCHITECTURE.into(),
         config: run.model.config().clone(),
@@ -223,11 +222,7 @@ fn contents(
             length: tokenizer.blob.len() as u64,
             blake3: blake3::hash(&tokenizer.blob).into(),
         },
-        optimizer: slots.map(|slots| SavedOptimizer {
-            name: recipe.optimizer.clone(),
-            t: run.optimizer.state().t,
-            slots,
-        }),
+        optimizer: slots.map(|slots| SavedOptimizer { name, t, slots }),
         recipe,
         step: run.step,
         precision: PRECISION.into(),
@@ -246,7 +241,7 @@ fn gather<'a>(
     contents: &mut Contents,
     run: Snapshot<'a>,
     tokenizer: &'a TokenizerSpec,
-) -> Result<Vec<Data<'a>>, CheckpointError> {
+) -> Checked<Vec<Data<'a>>> {
     let weights: BTreeMap<String, &Tensor> = run.model.parameters().collect();
     let slots = contents.slots().to_vec();
     let states = if slots.is_empty() { &[][..] } else { &run.optimizer.state().parameters };
@@ -257,9 +252,8 @@ fn gather<'a>(
     let mut table = std::mem::take(&mut contents.table);
     let expected = table.iter().filter(|e| e.role == WEIGHT).count();
     for actual in [weights.len(), states.len()] {
-        if actual != expected && actual > 0 {
-            return Err(CheckpointError::TensorCount { actual, expected });
-        }
+        let fits = actual == expected || actual == 0;
+        unless(fits, CheckpointError::TensorCount { actual, expected })?;
     }
     let mut tensors = Vec::with_capacity(table.len());
     for entry in &mut table {
@@ -270,15 +264,13 @@ fn gather<'a>(
             let at = slots.iter().position(|slot| *slot == entry.role)?;
             kept.get(at).filter(|slot| slot.len() == p.numel())
         };
-        let (data, dims) = match (entry.role.as_str(), weight) {
-            (BLOB, _) => (Data::Bytes(&tokenizer.blob), vec![tokenizer.blob.len()]),
-            (WEIGHT, Some(p)) => (Data::Floats(p.data()), p.shape().to_vec()),
-            (_, Some(p)) => match slot(p) {
-                Some(slot) => (Data::Floats(slot), p.shape().to_vec()),
-                None => (Data::Bytes(&[]), Vec::new()),
-            },
-            _ => (Data::Bytes(&[]), Vec::new()),
+        let found = match (entry.role.as_str(), weight) {
+            (BLOB, _) => Some((Data::Bytes(&tokenizer.blob), vec![tokenizer.blob.len()])),
+            (WEIGHT, Some(p)) => Some((Data::Floats(p.data()), p.shape().to_vec())),
+            (_, Some(p)) => slot(p).map(|slot| (Data::Floats(slot), p.shape().to_vec())),
+            _ => None,
         };
+        let (data, dims) = found.unwrap_or((Data::Bytes(&[]), Vec::new()));
         if !dims.iter().map(|&d| d as u64).eq(entry.dims.iter().copied()) {
             return Err(CheckpointError::Tensor {
                 tensor: entry.label(),

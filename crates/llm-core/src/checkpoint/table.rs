@@ -1,7 +1,7 @@
 //! The tensor table: which tensors a checkpoint has, of which shapes, and where. All of it follows
 //! from the settings; the table in a file must be equal to the one computed here.
 
-use super::limits::{MAX_DIMS, MAX_NAME, MAX_TENSOR_NAME, MAX_TENSORS, at_most};
+use super::limits::{Checked, MAX_DIMS, MAX_NAME, MAX_TENSOR_NAME, MAX_TENSORS, at_most, unless};
 use crate::base::CheckpointError;
 use crate::message;
 use crate::model::ParamList;
@@ -103,27 +103,21 @@ pub(super) fn body_length(table: &[Entry]) -> u64 {
 }
 
 /// Refuses a table from a file with a number beyond its limit.
-pub(super) fn check_limits(table: &[Entry]) -> Result<(), CheckpointError> {
+pub(super) fn check_limits(table: &[Entry]) -> Checked {
     at_most(message!("the number of tensors"), table.len() as u64, MAX_TENSORS)?;
-    for entry in table {
-        at_most(
-            message!("the length of a tensor's name"),
-            entry.name.len() as u64,
-            MAX_TENSOR_NAME,
-        )?;
-        at_most(message!("the length of a tensor's role"), entry.role.len() as u64, MAX_NAME)?;
-        at_most(message!("the length of a tensor's type"), entry.dtype.len() as u64, MAX_NAME)?;
-        at_most(message!("the number of a tensor's axes"), entry.dims.len() as u64, MAX_DIMS)?;
+    for Entry { name, role, dtype, dims, .. } in table {
+        at_most(message!("the length of a tensor's name"), name.len() as u64, MAX_TENSOR_NAME)?;
+        at_most(message!("the length of a tensor's role"), role.len() as u64, MAX_NAME)?;
+        at_most(message!("the length of a tensor's type"), dtype.len() as u64, MAX_NAME)?;
+        at_most(message!("the number of a tensor's axes"), dims.len() as u64, MAX_DIMS)?;
     }
     Ok(())
 }
 
 /// Refuses a table `found` in a file that is not the `expected` one, apart from checksums.
-pub(super) fn check_equal(found: &[Entry], expected: &[Entry]) -> Result<(), CheckpointError> {
-    if found.len() != expected.len() {
-        let (actual, expected) = (found.len(), expected.len());
-        return Err(CheckpointError::TensorCount { actual, expected });
-    }
+pub(super) fn check_equal(found: &[Entry], expected: &[Entry]) -> Checked {
+    let (actual, count) = (found.len(), expected.len());
+    unless(actual == count, CheckpointError::TensorCount { actual, expected: count })?;
     for (found, expected) in found.iter().zip(expected) {
         let mut pairs = found.printed().into_iter().zip(expected.printed());
         // What is printed is all there is to these values: unequal ones are unequal as text too.

@@ -132,10 +132,8 @@ impl InProcess {
 
 /// What came is not what was asked for: ranks call other methods than each other.
 fn unfitting(call: &'static str) -> Error {
-    Error::Crew(CrewError::Engine {
-        call,
-        reason: message!("the other member sent something else"),
-    })
+    let reason = message!("the other member sent something else");
+    Error::Crew(CrewError::Engine { call, reason })
 }
 
 impl Crew for InProcess {

@@ -159,9 +159,7 @@ impl TokenDataset {
     /// As [`TokenDataset::batch`].
     pub fn rows(&self, origin: Origin, shape: impl Into<BatchShape>) -> Result<Batch> {
         let BatchShape { batch_size: b, seq_len: t } = shape.into();
-        if b == 0 || t == 0 {
-            return Err(Error::shape("batch", "[B, T], neither of them 0", &[b, t]));
-        }
+        Error::unless_shaped(b > 0 && t > 0, "batch", "[B, T], neither of them 0", &[b, t])?;
         let passages = self.passages.as_deref();
         let room = match passages {
             Some(_) => 0,
@@ -243,15 +241,9 @@ impl TokenDataset {
     /// # Errors
     /// [`Error::DataTooSmall`], naming `what`.
     pub fn check_room(&self, what: impl Into<Message>, seq_len: usize) -> Result<usize> {
-        match self.len().checked_sub(seq_len) {
-            Some(room) if room > 0 => Ok(room),
-            _ => Err(Error::DataTooSmall {
-                what: what.into(),
-                len: self.len() as u64,
-                seq_len,
-                needed: (seq_len as u64).saturating_add(1),
-            }),
-        }
+        let room = self.len().checked_sub(seq_len).filter(|room| *room > 0);
+        let (len, needed) = (self.len() as u64, (seq_len as u64).saturating_add(1));
+        room.ok_or_else(|| Error::DataTooSmall { what: what.into(), len, seq_len, needed })
     }
 }
 

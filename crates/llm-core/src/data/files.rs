@@ -1,6 +1,6 @@
 //! Files too large for memory: read at a place, when a batch or a window needs it.
 
-use crate::base::{Error, IoAction, Result};
+use crate::base::{Error, IoAction, Message, Result};
 use crate::message;
 use std::fs::{File, Metadata};
 use std::io;
@@ -130,16 +130,14 @@ impl ByteFiles {
 impl Part {
     fn open(path: &Path, skipped: u64, start: usize) -> io::Result<Part> {
         // Asked by name first: opening a pipe would wait for a writer.
-        if !std::fs::metadata(path)?.is_file() {
-            return Err(io::Error::other(message!("it is not a regular file")));
-        }
+        unless(std::fs::metadata(path)?.is_file(), || message!("it is not a regular file"))?;
         let file = File::open(path)?;
         let meta = file.metadata()?;
         let file_len = meta.len();
         let len = file_len.checked_sub(skipped).ok_or(io::ErrorKind::UnexpectedEof)?;
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
-        let end =
-            end.ok_or_else(|| io::Error::other(message!("it is too large for this machine")))?;
+        let large = || io::Error::other(message!("it is too large for this machine"));
+        let end = end.ok_or_else(large)?;
         let (path, file, modified) = (path.into(), Arc::new(file), meta.modified().ok());
         Ok(Part { path, file, file_len, skipped, start, end, modified })
     }
@@ -153,18 +151,16 @@ impl Part {
 
     fn check(&self, now: &Metadata) -> io::Result<()> {
         let (then, len) = (self.file_len, now.len());
-        if len != then {
-            return Err(io::Error::other(message!(
-                "it had {} bytes when it was opened and has {} now",
-                then,
-                len
-            )));
-        }
-        if now.modified().ok() != self.modified {
-            return Err(io::Error::other(message!("it was written to after it was opened")));
-        }
-        Ok(())
+        let why = || message!("it had {} bytes when it was opened and has {} now", then, len);
+        unless(len == then, why)?;
+        let is_same = now.modified().ok() == self.modified;
+        unless(is_same, || message!("it was written to after it was opened"))
     }
+}
+
+/// An error of the file with this reason unless a condition on it holds.
+fn unless(holds: bool, why: impl FnOnce() -> Message) -> io::Result<()> {
+    if holds { Ok(()) } else { Err(io::Error::other(why())) }
 }
 
 #[cfg(unix)]

@@ -120,11 +120,10 @@ impl<'m> Decoder<'m> {
     pub fn feed(&mut self, tokens: &[TokenId]) -> Result<&[f32]> {
         let config = self.model.config();
         let (v, room) = (config.vocab_size, config.seq_len - self.read.len());
-        if tokens.is_empty() || tokens.len() > room {
-            return Err(Error::shape("decoder", format!("1 to {room} tokens"), &[tokens.len()]));
-        }
+        let (n, expected) = (tokens.len(), format_args!("1 to {room} tokens"));
+        Error::unless_shaped((1..=room).contains(&n), "decoder", expected, &[n])?;
         Error::unless_within(tokens, v)?;
-        let large = tokens.len() > 1 || config.d_model * config.d_model * 4 >= LARGE;
+        let large = n > 1 || config.d_model * config.d_model * 4 >= LARGE;
         if large {
             parallel::awake(|| self.read(tokens))?;
         } else {

@@ -194,9 +194,7 @@ impl<'m> Generator<'m> {
 }
 
 fn check_prompt(prompt: &[TokenId], vocab_size: usize) -> Result<()> {
-    if prompt.is_empty() {
-        return Err(Error::shape("generate", "a prompt of one token or more", &[0]));
-    }
+    Error::unless_shaped(!prompt.is_empty(), "generate", "a prompt of one token or more", &[0])?;
     Error::unless_within(prompt, vocab_size)
 }
 

@@ -38,17 +38,11 @@ impl fmt::Debug for Sampling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Sampling { temperature, top_k, top_p, min_p, .. } = self;
         let Sampling { repetition_penalty, repeat_last_n, seed, sample, allowed, .. } = self;
-        f.debug_struct("Sampling")
-            .field("temperature", temperature)
-            .field("top_k", top_k)
-            .field("top_p", top_p)
-            .field("min_p", min_p)
-            .field("repetition_penalty", repetition_penalty)
-            .field("repeat_last_n", repeat_last_n)
-            .field("seed", seed)
-            .field("sample", sample)
-            .field("allowed", &Preview(allowed))
-            .finish()
+        let mut fields = f.debug_struct("Sampling");
+        fields.field("temperature", temperature).field("top_k", top_k).field("top_p", top_p);
+        fields.field("min_p", min_p).field("repetition_penalty", repetition_penalty);
+        fields.field("repeat_last_n", repeat_last_n).field("seed", seed).field("sample", sample);
+        fields.field("allowed", &Preview(allowed)).finish()
     }
 }
 
@@ -113,11 +107,8 @@ impl Sampling {
     /// # Errors
     /// As [`Sampling::distribution`].
     pub fn likeliest(&self, logits: &[f32], n: usize) -> Result<Vec<(TokenId, f64)>> {
-        let all = Sampling {
-            temperature: self.temperature.max(f32::MIN_POSITIVE),
-            allowed: self.allowed.clone(),
-            ..Sampling::default()
-        };
+        let temperature = self.temperature.max(f32::MIN_POSITIVE);
+        let all = Sampling { temperature, allowed: self.allowed.clone(), ..Sampling::default() };
         let mut found = all.distribution(logits, &[])?;
         found.truncate(n);
         Ok(found)

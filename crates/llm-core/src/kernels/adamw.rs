@@ -37,12 +37,9 @@ pub fn step(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], update: 
     if theta.len() < 2 * HEAVY {
         return chunk(theta, m, v, g, update, c1, c2);
     }
-    theta
-        .par_chunks_mut(HEAVY)
-        .zip(m.par_chunks_mut(HEAVY))
-        .zip(v.par_chunks_mut(HEAVY))
-        .zip(g.par_chunks(HEAVY))
-        .for_each(|(((theta, m), v), g)| chunk(theta, m, v, g, update, c1, c2));
+    let chunks = theta.par_chunks_mut(HEAVY).zip(m.par_chunks_mut(HEAVY));
+    let chunks = chunks.zip(v.par_chunks_mut(HEAVY)).zip(g.par_chunks(HEAVY));
+    chunks.for_each(|(((theta, m), v), g)| chunk(theta, m, v, g, update, c1, c2));
 }
 
 simd_kernel! {

@@ -34,10 +34,8 @@ pub fn row_losses<'a>(
     targets: &'a [TokenId],
     width: usize,
 ) -> impl Iterator<Item = f32> + 'a {
-    lse.iter()
-        .zip(logits.chunks_exact(width))
-        .zip(targets)
-        .map(|((lse, row), &t)| if t == IGNORED { 0.0 } else { lse - row[t as usize] })
+    let rows = lse.iter().zip(logits.chunks_exact(width)).zip(targets);
+    rows.map(|((lse, row), &t)| if t == IGNORED { 0.0 } else { lse - row[t as usize] })
 }
 
 /// logits ← scale·(softmax(logits) − 1{target}), in place: the gradient of `scale`·Σ losses. Of

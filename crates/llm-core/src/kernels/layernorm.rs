@@ -8,6 +8,9 @@ use super::math::{row_dot, row_sum};
 use super::parallel::{self, HEAVY, LIGHT};
 use super::simd::{fma, simd_kernel};
 
+/// The gain of each channel; `None`: 1.
+pub type Gain<'a> = Option<&'a [f32]>;
+
 /// Gain and bias `[width]`, where the norm has them.
 pub type Affine<'a> = Option<(&'a [f32], &'a [f32])>;
 
@@ -31,9 +34,8 @@ pub fn forward(
 simd_kernel! {
     fn forward_rows(y: &mut [f32], stats: &mut [f32], x: &[f32], affine: Affine<'_>, width: usize, eps: f32) {
         let n = width as f32;
-        for ((y, stats), x) in
-            y.chunks_exact_mut(width).zip(stats.chunks_exact_mut(STATS)).zip(x.chunks_exact(width))
-        {
+        let rows = y.chunks_exact_mut(width).zip(stats.chunks_exact_mut(STATS));
+        for ((y, stats), x) in rows.zip(x.chunks_exact(width)) {
             let mean = row_sum(x) / n;
             for (y, x) in y.iter_mut().zip(x) {
                 *y = x - mean;
@@ -53,31 +55,21 @@ simd_kernel! {
 }
 
 /// dx ← 1/√(σ²+ε) · (d − mean(d) − x̂·mean(d ∘ x̂)) for every row, where d = dy (∘ g).
-pub fn backward(
-    dx: &mut [f32],
-    dy: &[f32],
-    x: &[f32],
-    stats: &[f32],
-    gain: Option<&[f32]>,
-    width: usize,
-) {
+pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], g: Gain<'_>, width: usize) {
     parallel::rows(dx, width, HEAVY, |first, dx| {
         let rows = dx.len() / width;
         let range = first * width..first * width + dx.len();
         let stats = &stats[first * STATS..(first + rows) * STATS];
-        backward_rows(dx, &dy[range.clone()], &x[range], stats, gain, width);
+        backward_rows(dx, &dy[range.clone()], &x[range], stats, g, width);
     });
 }
 
 simd_kernel! {
     fn backward_rows(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], gain: Option<&[f32]>, width: usize) {
         let n = width as f32;
-        for (((dx, dy), x), stats) in dx
-            .chunks_exact_mut(width)
-            .zip(dy.chunks_exact(width))
-            .zip(x.chunks_exact(width))
-            .zip(stats.chunks_exact(STATS))
-        {
+        let rows = dx.chunks_exact_mut(width).zip(dy.chunks_exact(width));
+        let rows = rows.zip(x.chunks_exact(width)).zip(stats.chunks_exact(STATS));
+        for (((dx, dy), x), stats) in rows {
             let (mean, rstd) = (stats[0], stats[1]);
             match gain {
                 None => dx.copy_from_slice(dy),
@@ -127,9 +119,8 @@ pub fn backward_affine(
 simd_kernel! {
     /// The columns `first..first + dg.len()`.
     fn affine_columns(dg: &mut [f32], db: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], width: usize, first: usize) {
-        for ((dy, x), stats) in
-            dy.chunks_exact(width).zip(x.chunks_exact(width)).zip(stats.chunks_exact(STATS))
-        {
+        let rows = dy.chunks_exact(width).zip(x.chunks_exact(width));
+        for ((dy, x), stats) in rows.zip(stats.chunks_exact(STATS)) {
             let (mean, rstd) = (stats[0], stats[1]);
             let columns = dg.iter_mut().zip(db.iter_mut()).zip(&dy[first..]).zip(&x[first..]);
             for (((dg, db), dy), x) in columns {

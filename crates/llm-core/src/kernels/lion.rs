@@ -28,11 +28,9 @@ pub fn step(theta: &mut [f32], m: &mut [f32], g: &[f32], update: LionUpdate) {
     if theta.len() < 2 * HEAVY {
         return chunk(theta, m, g, update);
     }
-    theta
-        .par_chunks_mut(HEAVY)
-        .zip(m.par_chunks_mut(HEAVY))
-        .zip(g.par_chunks(HEAVY))
-        .for_each(|((theta, m), g)| chunk(theta, m, g, update));
+    let chunks = theta.par_chunks_mut(HEAVY).zip(m.par_chunks_mut(HEAVY));
+    let chunks = chunks.zip(g.par_chunks(HEAVY));
+    chunks.for_each(|((theta, m), g)| chunk(theta, m, g, update));
 }
 
 simd_kernel! {

@@ -47,10 +47,8 @@ pub fn rows_with(
     let Some(group) = rows_per_task(out.len(), width, grain) else {
         return f(0, out, extra);
     };
-    out.par_chunks_mut(group * width)
-        .zip(extra.par_chunks_mut(group * side))
-        .enumerate()
-        .for_each(|(i, (chunk, more))| f(i * group, chunk, more));
+    let pairs = out.par_chunks_mut(group * width).zip(extra.par_chunks_mut(group * side));
+    pairs.enumerate().for_each(|(i, (chunk, more))| f(i * group, chunk, more));
 }
 
 /// Runs `f` while the pool's other threads stay awake for the work that `f` hands out.

@@ -7,6 +7,7 @@
 //!
 //! Reference: Zhang, Sennrich, "Root Mean Square Layer Normalization".
 
+use super::layernorm::Gain;
 use super::math::row_dot;
 use super::parallel::{self, HEAVY, LIGHT};
 use super::simd::{fma, simd_kernel};
@@ -15,16 +16,9 @@ use super::simd::{fma, simd_kernel};
 pub const STATS: usize = 1;
 
 /// y ← x̂ (or g ∘ x̂) for every row; `stats [rows]` ← r.
-pub fn forward(
-    y: &mut [f32],
-    stats: &mut [f32],
-    x: &[f32],
-    gain: Option<&[f32]>,
-    width: usize,
-    eps: f32,
-) {
+pub fn forward(y: &mut [f32], stats: &mut [f32], x: &[f32], g: Gain<'_>, width: usize, eps: f32) {
     parallel::rows_with(y, width, stats, STATS, HEAVY, |first, y, stats| {
-        forward_rows(y, stats, &x[first * width..first * width + y.len()], gain, width, eps);
+        forward_rows(y, stats, &x[first * width..first * width + y.len()], g, width, eps);
     });
 }
 
@@ -47,31 +41,20 @@ simd_kernel! {
 }
 
 /// dx ← r·(d − x̂·mean(d ∘ x̂)) for every row, where d = dy (∘ g).
-pub fn backward(
-    dx: &mut [f32],
-    dy: &[f32],
-    x: &[f32],
-    stats: &[f32],
-    gain: Option<&[f32]>,
-    width: usize,
-) {
+pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], g: Gain<'_>, width: usize) {
     parallel::rows(dx, width, HEAVY, |first, dx| {
         let rows = dx.len() / width;
         let range = first * width..first * width + dx.len();
         let stats = &stats[first..first + rows];
-        backward_rows(dx, &dy[range.clone()], &x[range], stats, gain, width);
+        backward_rows(dx, &dy[range.clone()], &x[range], stats, g, width);
     });
 }
 
 simd_kernel! {
     fn backward_rows(dx: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], gain: Option<&[f32]>, width: usize) {
         let n = width as f32;
-        for (((dx, dy), x), &r) in dx
-            .chunks_exact_mut(width)
-            .zip(dy.chunks_exact(width))
-            .zip(x.chunks_exact(width))
-            .zip(stats)
-        {
+        let rows = dx.chunks_exact_mut(width).zip(dy.chunks_exact(width));
+        for (((dx, dy), x), &r) in rows.zip(x.chunks_exact(width)).zip(stats) {
             match gain {
                 None => dx.copy_from_slice(dy),
                 Some(g) => dx.iter_mut().zip(dy).zip(g).for_each(|((d, dy), g)| *d = dy * g),

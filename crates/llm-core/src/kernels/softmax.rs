@@ -34,9 +34,8 @@ pub fn backward(dx: &mut [f32], dy: &[f32], p: &[f32], width: usize) {
 
 simd_kernel! {
     fn backward_rows(dx: &mut [f32], dy: &[f32], p: &[f32], width: usize) {
-        for ((dx, dy), p) in
-            dx.chunks_exact_mut(width).zip(dy.chunks_exact(width)).zip(p.chunks_exact(width))
-        {
+        let rows = dx.chunks_exact_mut(width).zip(dy.chunks_exact(width));
+        for ((dx, dy), p) in rows.zip(p.chunks_exact(width)) {
             let dot = row_dot::<FMA>(p, dy);
             for ((dx, dy), p) in dx.iter_mut().zip(dy).zip(p) {
                 *dx = p * (dy - dot);

@@ -30,24 +30,15 @@ impl Keys {
     }
 
     pub(super) fn whole(&mut self, key: &str) -> Result<Option<usize>> {
-        self.take(key, message!("a whole number"), |value| match value {
-            Value::Whole(n) => usize::try_from(*n).ok(),
-            _ => None,
-        })
+        self.take(key, message!("a whole number"))
     }
 
     pub(super) fn double(&mut self, key: &str) -> Result<Option<f64>> {
-        self.take(key, message!("a double-precision number"), |value| match value {
-            Value::Double(x) => Some(*x),
-            _ => None,
-        })
+        self.take(key, message!("a double-precision number"))
     }
 
     pub(super) fn yes(&mut self, key: &str) -> Result<Option<bool>> {
-        self.take(key, message!("yes or no"), |value| match value {
-            Value::Bool(yes) => Some(*yes),
-            _ => None,
-        })
+        self.take(key, message!("yes or no"))
     }
 
     /// All four of its numbers, or none of them.
@@ -63,14 +54,12 @@ impl Keys {
         }
     }
 
-    fn take<T>(
-        &mut self,
-        key: &str,
-        needed: Message,
-        read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Result<Option<T>> {
+    fn take<T>(&mut self, key: &str, needed: Message) -> Result<Option<T>>
+    where
+        T: for<'v> TryFrom<&'v Value>,
+    {
         let Some(value) = self.0.take(key) else { return Ok(None) };
         let wrong = || refused(message!("'{}' is {}, expected {}", key, value.to_string(), needed));
-        read(&value).map(Some).ok_or_else(wrong)
+        T::try_from(&value).map(Some).map_err(|_| wrong())
     }
 }

@@ -181,26 +181,21 @@ impl AttentionSpec {
             return err("kv_heads", reason);
         }
         let d = self.head_dim(c);
-        if d == 0 || h.checked_mul(d).is_none_or(|joined| joined > MOST) {
-            let reason =
-                message!("{} heads of {} channels: not from 1 to {} channels together", h, d, MOST);
-            return err("head_dim", reason);
-        }
+        let fits = d > 0 && h.checked_mul(d).is_some_and(|joined| joined <= MOST);
+        let reason =
+            message!("{} heads of {} channels: not from 1 to {} channels together", h, d, MOST);
+        Error::unless(fits, "head_dim", reason)?;
         if let Some(rotary) = &self.rotary {
             rotary.check(d)?;
         }
-        if self.window == Some(0) {
-            return err("window", message!("0 positions: a query sees at least its own"));
-        }
+        let reason = message!("0 positions: a query sees at least its own");
+        Error::unless(self.window != Some(0), "window", reason)?;
         if let Some(c) = self.soft_cap.filter(|c| !(*c as f32 > 0.0 && (*c as f32).is_finite())) {
             return err("soft_cap", message!("{} is not a finite number above 0", c));
         }
-        let want = config.n_layers.saturating_mul(h);
-        if !self.head_mask.is_empty() && self.head_mask.len() != want {
-            let reason = message!("{} entries for {} heads", self.head_mask.len(), want);
-            return err("head_mask", reason);
-        }
-        Ok(())
+        let (found, want) = (self.head_mask.len(), config.n_layers.saturating_mul(h));
+        let reason = message!("{} entries for {} heads", found, want);
+        Error::unless(found == 0 || found == want, "head_mask", reason)
     }
 
     /// Every field but name, heads and mask that does not have its default, and [`other`], by key.

@@ -46,11 +46,9 @@ impl TinyGPT {
             && seen.keys().all(|&place| places.next() == Some(place))
             && places.next().is_none()
             && seen.values().all(|p| p.len() == t * t);
-        if !complete {
-            let name = self.attention().spec().name;
-            let reason = message!("'{}' does not show all of its weights", name.escape_default());
-            return Err(Error::config("attention", reason));
-        }
+        let name = self.attention().spec().name;
+        let reason = message!("'{}' does not show all of its weights", name.escape_default());
+        Error::unless(complete, "attention", reason)?;
         let mut all = Vec::with_capacity(seen.len() * t * t);
         seen.into_values().for_each(|p| all.extend(p));
         Ok(Array5::from_shape_vec([layers, b, heads, t, t], all).expect("counted above"))

@@ -52,19 +52,11 @@ impl Block {
     ) -> Result<Tensor> {
         let _span = enter("block");
         let masks = |place| ctx.dropout.map(|masks| masks.at(place, x.shape()[1]));
-        let y = attention.forward(
-            &norm(x, config, [&self.ln1_g, &self.ln1_b])?,
-            &self.attention,
-            ctx,
-        )?;
-        if y.shape() != x.shape() {
-            // A sum would repeat a smaller result in silence.
-            return Err(Error::shape(
-                "attention",
-                format!("a result of shape {:?}", x.shape()),
-                y.shape(),
-            ));
-        }
+        let affine = [&self.ln1_g, &self.ln1_b];
+        let y = attention.forward(&norm(x, config, affine)?, &self.attention, ctx)?;
+        // A sum would repeat a smaller result in silence.
+        let expected = format_args!("a result of shape {:?}", x.shape());
+        Error::unless_shaped(y.shape() == x.shape(), "attention", expected, y.shape())?;
         let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
         let y = self.mlp(&norm(&h, config, [&self.ln2_g, &self.ln2_b])?, config, ctx)?;
         let behind = ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)?;

@@ -186,33 +186,26 @@ impl Config {
     /// # Errors
     /// [`Error::Config`] naming the field and its range.
     pub fn check(&self) -> Result<()> {
-        let within = |field, value: usize, max: usize| match value {
-            v if v >= 1 && v <= max => Ok(()),
-            v => Err(Error::config(field, message!("{} is outside 1..={}", v, max))),
+        let within = |field, value: usize, max: usize| {
+            let reason = message!("{} is outside 1..={}", value, max);
+            Error::unless((1..=max).contains(&value), field, reason)
         };
         within("vocab_size", self.vocab_size, Config::MAX_VOCAB)?;
         within("seq_len", self.seq_len, Config::MAX_SEQ)?;
         within("d_model", self.d_model, Config::MAX_D_MODEL)?;
         within("n_layers", self.n_layers, Config::MAX_LAYERS)?;
-        if self.n_inner > Config::MAX_INNER {
-            let reason = message!("{} is outside 0..={}", self.n_inner, Config::MAX_INNER);
-            return Err(Error::config("n_inner", reason));
-        }
-        if !(0.0..1.0).contains(&self.dropout) {
-            let reason = message!("{} is outside 0..1", self.dropout);
-            return Err(Error::config("dropout", reason));
-        }
-        if !(self.norm_eps > 0.0 && self.norm_eps <= 1.0) {
-            let reason = message!("{} is not above 0, up to 1", self.norm_eps);
-            return Err(Error::config("norm_eps", reason));
-        }
+        let Config { n_inner, dropout, norm_eps, .. } = *self;
+        let reason = message!("{} is outside 0..={}", n_inner, Config::MAX_INNER);
+        Error::unless(n_inner <= Config::MAX_INNER, "n_inner", reason)?;
+        let within = (0.0..1.0).contains(&dropout);
+        Error::unless(within, "dropout", message!("{} is outside 0..1", dropout))?;
+        let fits = norm_eps > 0.0 && norm_eps <= 1.0;
+        Error::unless(fits, "norm_eps", message!("{} is not above 0, up to 1", norm_eps))?;
         self.check_ngrams()?;
         // What two say together comes last: each alone is named first.
-        if self.activation != Activation::default() && self.mlp != Mlp::Gelu {
-            let reason = message!("a form of GELU was chosen for an MLP without GELU");
-            return Err(Error::config("activation", reason));
-        }
-        Ok(())
+        let fits = self.activation == Activation::default() || self.mlp == Mlp::Gelu;
+        let reason = message!("a form of GELU was chosen for an MLP without GELU");
+        Error::unless(fits, "activation", reason)
     }
 }
 

@@ -89,8 +89,8 @@ pub fn check_contract(attention: &dyn Attention, config: &Config) -> Vec<Breach>
 type Outcome = Result<(), String>;
 
 /// `Err` with these words unless it holds.
-fn ensure(holds: bool, why: impl FnOnce() -> String) -> Outcome {
-    if holds { Ok(()) } else { Err(why()) }
+fn ensure(holds: bool, why: impl fmt::Display) -> Outcome {
+    if holds { Ok(()) } else { Err(why.to_string()) }
 }
 
 /// The words of an error.
@@ -103,19 +103,16 @@ fn description(attention: &dyn Attention, config: &Config) -> Outcome {
     check_attention(attention, config).map_err(words)?;
     let spec = attention.spec();
     let saved = spec.settings().map_err(words)?;
-    let plain = AttentionSpec {
-        head_mask: spec.head_mask.clone(),
-        ..AttentionSpec::new(spec.name.as_str(), spec.n_heads)
-    };
+    let (head_mask, name) = (spec.head_mask.clone(), spec.name.as_str());
+    let plain = AttentionSpec { head_mask, ..AttentionSpec::new(name, spec.n_heads) };
     let again = plain.with_settings(saved).map_err(words)?;
-    ensure(again == spec, || "from what is saved of it comes another one".into())?;
+    ensure(again == spec, "from what is saved of it comes another one")?;
     let others = parameter_list(config, &Vec::new());
-    let mut names: Vec<String> = others
-        .iter()
-        .filter_map(|(name, _)| Some(name.strip_prefix("blocks.0.")?.into()))
-        .collect();
+    let names = others.iter().filter_map(|(name, _)| Some(name.strip_prefix("blocks.0.")?.into()));
+    let mut names: Vec<String> = names.collect();
     for (name, _) in attention.parameters(config) {
-        ensure(!names.contains(&name), || format!("'{name}' is the name of another parameter"))?;
+        let why = format_args!("'{name}' is the name of another parameter");
+        ensure(!names.contains(&name), why)?;
         names.push(name);
     }
     Ok(())
@@ -191,8 +188,9 @@ impl<'a> Trial<'a> {
         for n in [1, self.seq_len()] {
             let x = self.prefix(n)?;
             let y = self.output(&x)?;
-            ensure(y.shape() == x.shape(), || format!("{:?} in, {:?} out", x.shape(), y.shape()))?;
-            ensure(y.data().iter().all(|y| y.is_finite()), || "a number is not finite".into())?;
+            let (from, to) = (x.shape(), y.shape());
+            ensure(from == to, format_args!("{from:?} in, {to:?} out"))?;
+            ensure(y.data().iter().all(|y| y.is_finite()), "a number is not finite")?;
         }
         Ok(())
     }
@@ -209,15 +207,14 @@ impl<'a> Trial<'a> {
             other.data_mut()[kept..].copy_from_slice(&noise.data()[kept..]);
             let changed = self.output(&other)?;
             let [before, after] = [&whole, &changed].map(|y| self.rows(y, 0, n));
-            ensure(difference(before, after) <= TOLERANCE, || {
-                format!("one of the first {} positions sees what comes after them", n)
-            })?;
+            let why = format_args!("one of the first {n} positions sees what comes after them");
+            ensure(difference(before, after) <= TOLERANCE, why)?;
             let alone = self.output(&self.prefix(n)?)?;
             for sequence in 0..SHAPE[0] {
                 let [whole, alone] = [&whole, &alone].map(|y| self.rows(y, sequence, n));
-                ensure(difference(whole, alone) <= TOLERANCE, || {
-                    format!("the first {} positions give something else in a longer text", n)
-                })?;
+                let why =
+                    format_args!("the first {n} positions give something else in a longer text");
+                ensure(difference(whole, alone) <= TOLERANCE, why)?;
             }
         }
         Ok(())
@@ -248,12 +245,10 @@ impl<'a> Trial<'a> {
             }
             let want: Vec<f32> = self.rows(&whole, 0, t).iter().map(|y| y + 1.0).collect();
             let difference = difference(&want, &stream);
-            ensure(difference <= TOLERANCE, || {
-                format!(
-                    "with {} positions a time it differs from forward by {:.1e}",
-                    together, difference
-                )
-            })?;
+            let why = format_args!(
+                "with {together} positions a time it differs from forward by {difference:.1e}"
+            );
+            ensure(difference <= TOLERANCE, why)?;
         }
         Ok(())
     }
@@ -263,9 +258,9 @@ impl<'a> Trial<'a> {
         let context = self.context().with_dropout(masks);
         let [plain, once, again] =
             [self.output(&self.x)?, self.with(&self.x, &context)?, self.with(&self.x, &context)?];
-        ensure(once.data() == again.data(), || "the same masks give other numbers".into())?;
+        ensure(once.data() == again.data(), "the same masks give other numbers")?;
         let dropped = difference(plain.data(), once.data()) > TOLERANCE;
-        ensure(dropped, || "no weight is dropped (Context::weight_masks)".into())
+        ensure(dropped, "no weight is dropped (Context::weight_masks)")
     }
 
     fn probe(&self) -> Outcome {
@@ -276,22 +271,21 @@ impl<'a> Trial<'a> {
             return Ok(()); // allowed
         }
         let plain = self.output(&self.x)?;
-        ensure(y.data() == plain.data(), || "it changes what is computed".into())?;
+        ensure(y.data() == plain.data(), "it changes what is computed")?;
         let (t, n_heads) = (self.seq_len(), self.attention.spec().n_heads);
         let mut shown: Vec<[usize; 2]> = heads.iter().map(|(place, _)| *place).collect();
         shown.sort_unstable();
         let all: Vec<[usize; 2]> =
             (0..SHAPE[0]).flat_map(|b| (0..n_heads).map(move |h| [b, h])).collect();
-        ensure(shown == all, || {
-            format!("{} weights of heads are shown, there are {}", shown.len(), all.len())
-        })?;
+        let (found, want) = (shown.len(), all.len());
+        let why = format_args!("{found} weights of heads are shown, there are {want}");
+        ensure(shown == all, why)?;
         for ([_, head], p) in &heads {
             for (i, row) in p.chunks_exact(t).enumerate() {
                 let (sum, hidden) = (row.iter().sum::<f32>(), &row[i + 1..]);
                 let proper = row.iter().all(|p| *p >= 0.0) && sum <= 1.0 + TOLERANCE;
-                ensure(proper && hidden.iter().all(|p| *p == 0.0), || {
-                    format!("row {} of head {} is not one of causal weights", i, *head)
-                })?;
+                let why = format_args!("row {i} of head {head} is not one of causal weights");
+                ensure(proper && hidden.iter().all(|p| *p == 0.0), why)?;
             }
         }
         let [together] = &together[..] else {
@@ -299,9 +293,8 @@ impl<'a> Trial<'a> {
         };
         let Some(w_proj) = self.p.get("w_proj") else { return Ok(()) };
         let again = ops::linear_lastdim(together, w_proj, self.p.get("b_proj")).map_err(words)?;
-        ensure(difference(y.data(), again.data()) <= TOLERANCE, || {
-            "the outputs of the heads that are shown are not those that were projected".into()
-        })
+        let why = "the outputs of the heads that are shown are not those that were projected";
+        ensure(difference(y.data(), again.data()) <= TOLERANCE, why)
     }
 
     fn gradients(&self) -> Outcome {
@@ -317,7 +310,7 @@ impl<'a> Trial<'a> {
         let loss = given(&inputs).and_then(|y| ops::sum(&y)).map_err(words)?;
         let grads = loss.backward().map_err(words)?;
         for (name, p) in names.iter().zip(&inputs[1..]) {
-            ensure(grads.get(p).is_some(), || format!("'{name}' is not read"))?;
+            ensure(grads.get(p).is_some(), format_args!("'{name}' is not read"))?;
         }
         gradcheck::check(&inputs, 1, given).map(drop).map_err(words)
     }

@@ -110,10 +110,9 @@ impl Decode<'_> {
     pub fn keep(&mut self, rows: &[f32]) -> Result<&[f32]> {
         let row = rows.len() / self.positions().max(1);
         let (start, end) = (self.before * row, self.before * row + rows.len());
-        if end > self.cache.len() {
-            let expected = format!("rows that fit in a cache of {} numbers", self.cache.len());
-            return Err(Error::shape("decode", expected, &[self.positions(), row]));
-        }
+        let (n, len) = (self.positions(), self.cache.len());
+        let expected = format_args!("rows that fit in a cache of {len} numbers");
+        Error::unless_shaped(end <= len, "decode", expected, &[n, row])?;
         self.cache[start..end].copy_from_slice(rows);
         Ok(&self.cache[..end])
     }
@@ -194,10 +193,8 @@ impl Decode<'_> {
         let x = Tensor::from_vec(&[1, all, c], cache[..all * c].to_vec())?;
         let y = no_grad(|| forward(&x, p, &Context::new(layer).with_norm_eps(norm_eps)))?;
         let [_, t, width] = y.dims("decode", "an attention's output of shape [1, T, C]")?;
-        if (t, width) != (all, c) {
-            let expected = format!("an attention's output of shape {:?}", x.shape());
-            return Err(Error::shape("decode", expected, y.shape()));
-        }
+        let expected = format_args!("an attention's output of shape {:?}", x.shape());
+        Error::unless_shaped((t, width) == (all, c), "decode", expected, y.shape())?;
         let new = &y.data()[before * c..];
         stream.iter_mut().zip(new).for_each(|(h, y)| *h += y);
         Ok(())

@@ -47,14 +47,12 @@ impl TinyGPT {
         probe: Option<&dyn Probe>,
         dropout: Option<Dropout>,
     ) -> Result<Tensor> {
-        if t == 0 || t > self.config().seq_len {
-            let expected = format!("1 to {} tokens in a row", self.config().seq_len);
-            return Err(Error::shape("model", expected, &[b, t]));
-        }
-        if tokens.is_empty() || b.checked_mul(t) != Some(tokens.len()) {
-            let expected = format!("the shape [B, T] of {} tokens, not none", tokens.len());
-            return Err(Error::shape("model", expected, &[b, t]));
-        }
+        let most = self.config().seq_len;
+        let expected = format_args!("1 to {most} tokens in a row");
+        Error::unless_shaped((1..=most).contains(&t), "model", expected, &[b, t])?;
+        let expected = format_args!("the shape [B, T] of {} tokens, not none", tokens.len());
+        let fits = !tokens.is_empty() && b.checked_mul(t) == Some(tokens.len());
+        Error::unless_shaped(fits, "model", expected, &[b, t])?;
         let mut h = ops::embedding_of("tokens", &self.wte, tokens, &[b, t])?; // [B, T, C]
         if let Some(ngrams) = &self.ngrams {
             for table in self.config().ngram_tables() {

@@ -30,10 +30,7 @@ impl NgramTable {
         let mut key = 0u64;
         for back in (0..self.n).rev() {
             let token = i.checked_sub(back).map_or(self.kinds - 1, |at| u64::from(text[at]));
-            key = match self.exact {
-                true => key * self.kinds + token,
-                false => mixed(key ^ (token + 1)),
-            };
+            key = if self.exact { key * self.kinds + token } else { mixed(key ^ (token + 1)) };
         }
         (self.first as u64 + key % self.rows as u64) as TokenId
     }

@@ -76,16 +76,14 @@ impl Rotary {
     /// [`Error::Config`] naming the field.
     pub(super) fn check(&self, head_dim: usize) -> Result<()> {
         let width = self.width.unwrap_or(head_dim);
-        if width == 0 || width > head_dim || !width.is_multiple_of(2) {
-            let reason =
-                message!("{} channels of a head of {} cannot be turned in pairs", width, head_dim);
-            let field = if self.width.is_some() { "rotary_dim" } else { "head_dim" };
-            return Err(Error::config(field, reason));
-        }
-        if !(self.theta > 1.0 && self.theta.is_finite()) {
-            let reason = message!("{} is not a finite number above 1", self.theta);
-            return Err(Error::config("rope_theta", reason));
-        }
+        let fits = (1..=head_dim).contains(&width) && width.is_multiple_of(2);
+        let field = if self.width.is_some() { "rotary_dim" } else { "head_dim" };
+        let reason =
+            message!("{} channels of a head of {} cannot be turned in pairs", width, head_dim);
+        Error::unless(fits, field, reason)?;
+        let fits = self.theta > 1.0 && self.theta.is_finite();
+        let reason = message!("{} is not a finite number above 1", self.theta);
+        Error::unless(fits, "rope_theta", reason)?;
         let invalid = self.scaling.filter(|scaling| !scaling.is_valid());
         invalid.map_or(Ok(()), |RotaryScaling { factor, low, high, original }| {
             let reason = message!(

@@ -9,7 +9,6 @@ use crate::base::{Error, Result};
 use crate::message;
 use crate::tensor::{Role, Tensor};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -121,7 +120,7 @@ impl TinyGPT {
         config: Config,
         attention: Arc<dyn Attention>,
         seed: u64,
-    ) -> Result<TinyGPT> {
+    ) -> Result<Self> {
         config.check()?;
         check_attention(attention.as_ref(), &config)?;
         let list = parameter_list(&config, &attention.parameters(&config));
@@ -148,27 +147,16 @@ impl TinyGPT {
         config.check()?;
         check_attention(attention.as_ref(), &config)?;
         let own = attention.parameters(&config);
-        let mut list: HashMap<String, Param> = HashMap::new();
-        for (name, param) in parameter_list(&config, &own) {
-            if let Entry::Vacant(place) = list.entry(name) {
-                place.insert(param);
-            } else {
-                let reason =
-                    message!("two are of one name; an attention's must not be those of its block");
-                return Err(Error::config("parameters", reason));
-            }
-        }
+        let all = parameter_list(&config, &own);
+        let count = all.len();
+        let list: HashMap<String, Param> = all.into_iter().collect();
+        let reason = message!("two are of one name; an attention's must not be those of its block");
+        Error::unless(list.len() == count, "parameters", reason)?;
         for (name, p) in &parameters {
-            match list.get(name).map(|param| &param.shape) {
-                Some(shape) if shape == p.shape() => {}
-                Some(shape) => {
-                    return Err(Error::shape("model", format!("{name} {shape:?}"), p.shape()));
-                }
-                None => {
-                    let reason = message!("'{}' is not one of them", name.escape_default());
-                    return Err(Error::config("parameters", reason));
-                }
-            }
+            let unknown = || message!("'{}' is not one of them", name.escape_default());
+            let param = list.get(name).ok_or_else(|| Error::config("parameters", unknown()))?;
+            let (want, got) = (&param.shape, p.shape());
+            Error::unless_shaped(want == got, "model", format_args!("{name} {want:?}"), got)?;
         }
         let plan = Plan { config: &config, attention: &own };
         let weights = Weights::take(&plan, "", &mut Given(parameters.into_iter().collect()))?;

@@ -14,12 +14,9 @@ pub(super) fn activation(
     backward: fn(&mut [f32], &[f32], &[f32]),
 ) -> Result<Tensor> {
     let _span = span(name);
-    let mut y = Buffer::stale(x.numel());
-    forward(&mut y, x.data());
+    let y = Buffer::written(x.numel(), |y| forward(y, x.data()));
     let (parent, value) = (x.parent(), x.detach());
     Ok(Tensor::from_op(Op::new(name, [x]), x.shape(), y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        backward(&mut dx, &dy, value.data());
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| backward(dx, &dy, value.data()));
     }))
 }

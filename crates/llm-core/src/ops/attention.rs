@@ -36,9 +36,7 @@ impl AttentionParams<'_> {
     pub fn dims(&self, op: &'static str, x: &Tensor) -> Result<[usize; 3]> {
         const X: &str = "x of shape [B, T, C], none of them 0";
         let [b, t, c] = x.dims(op, X)?;
-        if x.numel() == 0 {
-            return Err(Error::shape(op, X, x.shape()));
-        }
+        Error::unless_shaped(x.numel() > 0, op, X, x.shape())?;
         expect_shape(op, "w_qkv of shape", self.w_qkv, &[c, 3 * c])?;
         expect_shape(op, "b_qkv of shape", self.b_qkv, &[3 * c])?;
         expect_shape(op, "w_proj of shape", self.w_proj, &[c, c])?;
@@ -101,9 +99,8 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
     let _span = span("attention");
     const QKV: &str = "qkv of shape [B, T, 3C], none of them 0";
     let [b, t, c3] = qkv.dims("self_attention_1h", QKV)?;
-    if qkv.numel() == 0 || c3 % 3 != 0 {
-        return Err(Error::shape("self_attention_1h", QKV, qkv.shape()));
-    }
+    let fits = qkv.numel() > 0 && c3 % 3 == 0;
+    Error::unless_shaped(fits, "self_attention_1h", QKV, qkv.shape())?;
     let c = c3 / 3;
     let scoring = Scoring::new(c);
     let work = b * t * t;

@@ -53,11 +53,8 @@ pub(super) fn together(op: &'static str, a: &Tensor, b: &Tensor) -> Result<[Tens
         let expected = format!("a b whose axes, from the last, are those of a {a:?} or 1");
         return Err(Error::shape(op, expected, b.shape()));
     };
-    let at_shape = |x: &Tensor| match x.shape() == shape {
-        true => Ok(x.clone()),
-        false => broadcast_to(x, &shape),
-    };
-    Ok([at_shape(a)?, at_shape(b)?])
+    let at = |x: &Tensor| if x.shape() == shape { Ok(x.clone()) } else { broadcast_to(x, &shape) };
+    Ok([at(a)?, at(b)?])
 }
 
 #[cfg(test)]

@@ -29,10 +29,9 @@ pub fn concat(inputs: &[&Tensor], axis: isize) -> Result<Tensor> {
     shape[axis] = 0;
     for x in inputs {
         let equal = |i: usize| i == axis || x.shape()[i] == first.shape()[i];
-        if x.rank() != first.rank() || !(0..x.rank()).all(equal) {
-            let expected = format!("{:?}, but for axis {axis}", first.shape());
-            return Err(Error::shape("concat", expected, x.shape()));
-        }
+        let fits = x.rank() == first.rank() && (0..x.rank()).all(equal);
+        let expected = format_args!("{:?}, but for axis {axis}", first.shape());
+        Error::unless_shaped(fits, "concat", expected, x.shape())?;
         shape[axis] = shape[axis].saturating_add(x.shape()[axis]);
     }
     let len = elements(&shape)

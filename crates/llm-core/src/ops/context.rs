@@ -71,10 +71,9 @@ impl<'a> Context<'a> {
         }
         let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
         let d = c.checked_div(n_heads).unwrap_or(0);
-        if d * n_heads != c || qkv.shape() != [b, t, 3 * c] {
-            let expected = format!("qkv of shape {:?} for {n_heads} heads", [b, t, 3 * c]);
-            return Err(Error::shape("probe", expected, qkv.shape()));
-        }
+        let (wanted, got) = ([b, t, 3 * c], qkv.shape());
+        let expected = format_args!("qkv of shape {wanted:?} for {n_heads} heads");
+        Error::unless_shaped(d * n_heads == c && got == wanted, "probe", expected, got)?;
         let parts = kernel::head_views(qkv.data(), [b, t, 3 * n_heads, d]);
         self.show_heads(y, n_heads, |sequence, head| {
             let [q, k, v] =
@@ -101,13 +100,12 @@ impl<'a> Context<'a> {
         let parts = kernel::head_views(y.data(), [b, t, n_heads, width / n_heads.max(1)]);
         for (sequence, h) in (0..b).flat_map(|b| (0..n_heads).map(move |h| (b, h))) {
             let (p, v) = head(sequence, h);
-            if p.len() != t * t {
-                return Err(Error::shape("probe", format!("P of {t} × {t} numbers"), &[p.len()]));
-            }
+            let expected = format_args!("P of {t} × {t} numbers");
+            Error::unless_shaped(p.len() == t * t, "probe", expected, &[p.len()])?;
             let p = matrix(&p, t, t);
             // Dropped weights are not those of P, and a head that is switched off gives zeros.
             if self.heads.get(h) != Some(&false) && self.dropout.is_none() {
-                check_weights(p, v, kernel::head_view(&parts, sequence, h), h)?;
+                check_weights([p, v, kernel::head_view(&parts, sequence, h)], h)?;
             }
             probe.head(self.layer, sequence, h, p);
         }
@@ -124,10 +122,9 @@ impl<'a> Context<'a> {
         let Some(probe) = self.probe else { return Ok(()) };
         let [b, t, width] = y.dims("probe", "y of shape [B, T, H·D]")?;
         let [sequences, n_heads, rows, columns] = p.dims("probe", "p of shape [B, H, T, T]")?;
-        if [sequences, rows, columns] != [b, t, t] || n_heads == 0 {
-            let expected = format!("p of shape [{b}, H, {t}, {t}]");
-            return Err(Error::shape("probe", expected, p.shape()));
-        }
+        let fits = [sequences, rows, columns] == [b, t, t] && n_heads > 0;
+        let expected = format_args!("p of shape [{b}, H, {t}, {t}]");
+        Error::unless_shaped(fits, "probe", expected, p.shape())?;
         for (i, p) in p.data().chunks_exact(t * t).enumerate() {
             probe.head(self.layer, i / n_heads, i % n_heads, matrix(p, t, t));
         }
@@ -169,12 +166,7 @@ fn rows_of_texts(h: &Tensor) -> Option<ArrayView3<'_, f32>> {
 }
 
 /// `Err` unless some rows of P·V, the last among them, are those of y, up to rounding.
-fn check_weights(
-    p: ArrayView2<'_, f32>,
-    v: ArrayView2<'_, f32>,
-    y: ArrayView2<'_, f32>,
-    head: usize,
-) -> Result<()> {
+fn check_weights([p, v, y]: [ArrayView2<'_, f32>; 3], head: usize) -> Result<()> {
     const ROWS: usize = 8;
     const TOLERANCE: f32 = 1e-4;
     let size = v.iter().fold(1.0, |size: f32, v| size.max(v.abs()));

@@ -25,18 +25,16 @@ use std::sync::Arc;
 pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
     let _span = span("cross_entropy");
     let [n, v] = logits.dims("cross_entropy", "logits of shape [N, V]")?;
-    if n != targets.len() || n == 0 || v == 0 {
-        let expected = format!("logits of shape [{}, V], one row per target", targets.len());
-        return Err(Error::shape("cross_entropy", expected, logits.shape()));
-    }
+    let fits = n == targets.len() && n > 0 && v > 0;
+    let expected = format_args!("logits of shape [{}, V], one row per target", targets.len());
+    Error::unless_shaped(fits, "cross_entropy", expected, logits.shape())?;
     let outside = |&t: &TokenId| t as usize >= v && t != IGNORED;
     if let Some(position) = targets.iter().position(outside) {
         return Err(Error::TokenOutOfRange { token: targets[position], position, vocab_size: v });
     }
     let counted = targets.iter().filter(|&&t| t != IGNORED).count();
     Error::unless(counted > 0, "targets", message!("all of them are ignored"))?;
-    let mut lse = Buffer::stale(n);
-    kernel::log_sum_exp(&mut lse, logits.data(), v);
+    let lse = Buffer::written(n, |lse| kernel::log_sum_exp(lse, logits.data(), v));
     let total: f64 = kernel::row_losses(&lse, logits.data(), targets, v).map(f64::from).sum();
     let mean = (total / counted as f64) as f32;
 

@@ -22,14 +22,11 @@ pub fn dropout(x: &Tensor, masks: Option<Dropout>) -> Result<Tensor> {
     let Some(masks) = masks else { return Ok(x.clone()) };
     let _span = span("dropout");
     let width = last_dim("dropout", x)?;
-    let mut y = Buffer::stale(x.numel());
-    apply(&mut y, x.data(), width, &masks);
+    let y = Buffer::written(x.numel(), |y| apply(y, x.data(), width, &masks));
     let parent = x.parent();
     let facts = || vec![("masks", Fact::Masks(masks))];
     let op = Op::new("dropout", [x]).says(&facts);
     Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        apply(&mut dx, &dy, width, &masks);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| apply(dx, &dy, width, &masks));
     }))
 }

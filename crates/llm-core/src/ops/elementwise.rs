@@ -22,8 +22,7 @@ use crate::tensor::{Op, Tensor};
 pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let [a, b] = &together("add", a, b)?;
     let _span = span("add");
-    let mut y = Buffer::stale(a.numel());
-    kernel::add(&mut y, a.data(), b.data());
+    let y = Buffer::written(a.numel(), |y| kernel::add(y, a.data(), b.data()));
     let (pa, pb) = (a.parent(), b.parent());
     let op = Op::new("add", [a, b]);
     Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
@@ -45,16 +44,11 @@ pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let [a, b] = &together("sub", a, b)?;
     let _span = span("sub");
-    let mut y = Buffer::stale(a.numel());
-    kernel::sub(&mut y, a.data(), b.data());
+    let y = Buffer::written(a.numel(), |y| kernel::sub(y, a.data(), b.data()));
     let (pa, pb) = (a.parent(), b.parent());
     let op = Op::new("sub", [a, b]);
     Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
-        if pb.wants_grad() {
-            let mut share = Buffer::stale(dy.len());
-            kernel::scale_shift(&mut share, &dy, -1.0, 0.0);
-            grads.give(&pb, share);
-        }
+        grads.give_with(&pb, |share| kernel::scale_shift(share, &dy, -1.0, 0.0));
         grads.give(&pa, dy);
     }))
 }
@@ -72,17 +66,12 @@ pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let [a, b] = &together("mul", a, b)?;
     let _span = span("mul");
-    let mut y = Buffer::stale(a.numel());
-    kernel::mul(&mut y, a.data(), b.data());
+    let y = Buffer::written(a.numel(), |y| kernel::mul(y, a.data(), b.data()));
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
     let op = Op::new("mul", [a, b]);
     Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
         for (parent, other) in [(&pa, &vb), (&pb, &va)] {
-            if parent.wants_grad() {
-                let mut share = Buffer::stale(dy.len());
-                kernel::mul(&mut share, &dy, other.data());
-                grads.give(parent, share);
-            }
+            grads.give_with(parent, |share| kernel::mul(share, &dy, other.data()));
         }
     }))
 }
@@ -96,15 +85,12 @@ pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// No error: a `Result` so that ops compose alike.
 pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let _span = span("mul_scalar");
-    let mut y = Buffer::stale(x.numel());
-    kernel::scale_shift(&mut y, x.data(), s, 0.0);
+    let y = Buffer::written(x.numel(), |y| kernel::scale_shift(y, x.data(), s, 0.0));
     let parent = x.parent();
     let facts = || vec![("s", s.into())];
     let op = Op::new("mul_scalar", [x]).says(&facts);
     Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        kernel::scale_shift(&mut dx, &dy, s, 0.0);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| kernel::scale_shift(dx, &dy, s, 0.0));
     }))
 }
 
@@ -117,8 +103,7 @@ pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
 /// No error: a `Result` so that ops compose alike.
 pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let _span = span("add_scalar");
-    let mut y = Buffer::stale(x.numel());
-    kernel::scale_shift(&mut y, x.data(), 1.0, s);
+    let y = Buffer::written(x.numel(), |y| kernel::scale_shift(y, x.data(), 1.0, s));
     let parent = x.parent();
     let facts = || vec![("s", s.into())];
     let op = Op::new("add_scalar", [x]).says(&facts);
@@ -150,9 +135,7 @@ pub fn sum(x: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Shape`] when there is no element.
 pub fn mean(x: &Tensor) -> Result<Tensor> {
-    if x.numel() == 0 {
-        return Err(Error::shape("mean", "at least one element", x.shape()));
-    }
+    Error::unless_shaped(x.numel() > 0, "mean", "at least one element", x.shape())?;
     Ok(share_of_sum("mean", x, x.numel()))
 }
 

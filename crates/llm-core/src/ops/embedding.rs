@@ -36,12 +36,10 @@ pub fn embedding_of(
 ) -> Result<Tensor> {
     let _span = span("embedding");
     let [v, c] = w.dims("embedding", "w of shape [V, C]")?;
-    if elements(shape) != Some(ids.len()) || ids.is_empty() || c == 0 {
-        return Err(Error::shape("embedding", format!("ids for {shape:?}"), &[ids.len()]));
-    }
+    let fits = elements(shape) == Some(ids.len()) && !ids.is_empty() && c > 0;
+    Error::unless_shaped(fits, "embedding", format_args!("ids for {shape:?}"), &[ids.len()])?;
     Error::unless_within(ids, v)?;
-    let mut y = Buffer::stale(ids.len() * c);
-    kernel::forward(&mut y, w.data(), ids, c);
+    let y = Buffer::written(ids.len() * c, |y| kernel::forward(y, w.data(), ids, c));
     let (parent, given, ids) = (w.parent(), ids, Tokens::copy_of(ids));
     let shape = [shape, &[c]].concat();
     let facts = || vec![(name, Fact::Ids(given.to_vec()))];

@@ -1,6 +1,7 @@
 //! layernorm_lastdim, without and with gain and bias.
 
 use super::{expect_shape, last_dim};
+use crate::autograd::Parent;
 use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::layernorm as kernel;
@@ -49,31 +50,20 @@ fn norm(x: &Tensor, affine: Option<(&Tensor, &Tensor)>, eps: f32) -> Result<Tens
     let mut stats = Buffer::stale(x.numel() / c * kernel::STATS);
     let slices = affine.map(|(g, b)| (g.data(), b.data()));
     kernel::forward(&mut y, &mut stats, x.data(), slices, c, eps);
-
-    let (px, value, given) = (x.parent(), x.detach(), affine);
-    let affine = affine.map(|(g, b)| (g.parent(), b.parent(), g.detach()));
-    let mut parents = vec![px.clone()];
-    if let Some((pg, pb, _)) = &affine {
-        parents.extend([pg.clone(), pb.clone()]);
-    }
-    let parents: Vec<_> = parents.iter().collect();
+    let (g, b) = affine.unzip();
+    let (px, value, gain) = (x.parent(), x.detach(), g.map(Tensor::detach));
+    let [pg, pb] = [g, b].map(|p| p.map_or_else(Parent::constant, Tensor::parent));
+    let parents = [px.clone(), pg.clone(), pb.clone()];
     let facts = || vec![("eps", eps.into())];
-    let op = Op::new("layernorm", [x])
-        .and(given.map(|(g, _)| g))
-        .and(given.map(|(_, b)| b))
-        .says(&facts);
-    Ok(Tensor::from_op(op, x.shape(), y, &parents, move |dy, grads| {
-        let gain = affine.as_ref().map(|(_, _, g)| g.data());
-        if px.wants_grad() {
-            let mut dx = Buffer::stale(dy.len());
-            kernel::backward(&mut dx, &dy, value.data(), &stats, gain, c);
-            grads.give(&px, dx);
-        }
-        if let Some((pg, pb, _)) = &affine {
+    let op = Op::new("layernorm", [x]).and(g).and(b).says(&facts);
+    Ok(Tensor::from_op(op, x.shape(), y, &parents.each_ref(), move |dy, grads| {
+        let (x, gain) = (value.data(), gain.as_ref().map(Tensor::data));
+        grads.give_with(&px, |dx| kernel::backward(dx, &dy, x, &stats, gain, c));
+        if gain.is_some() {
             let (mut dg, mut db) = (Buffer::zeros(c), Buffer::zeros(c));
-            kernel::backward_affine(&mut dg, &mut db, &dy, value.data(), &stats, c);
-            grads.give(pg, dg);
-            grads.give(pb, db);
+            kernel::backward_affine(&mut dg, &mut db, &dy, x, &stats, c);
+            grads.give(&pg, dg);
+            grads.give(&pb, db);
         }
     }))
 }

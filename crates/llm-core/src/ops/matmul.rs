@@ -44,16 +44,10 @@ pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     product(a, b, [batch, m, k, n], &[batch, m, n])
 }
 
-fn product(
-    a: &Tensor,
-    b: &Tensor,
-    [batch, m, k, n]: [usize; 4],
-    shape: &[usize],
-) -> Result<Tensor> {
+fn product(a: &Tensor, b: &Tensor, [batch, m, k, n]: [usize; 4], dims: &[usize]) -> Result<Tensor> {
     let (_span, work) = (span("matmul"), Execution::here());
-    if a.numel() == 0 || b.numel() == 0 {
-        return Err(Error::shape("matmul", "no empty axis", a.shape()));
-    }
+    let fits = a.numel() > 0 && b.numel() > 0;
+    Error::unless_shaped(fits, "matmul", "no empty axis", a.shape())?;
     let mut c = Buffer::try_stale(batch.saturating_mul(m).saturating_mul(n))?;
     for i in 0..batch {
         let (a, b) = (entry(a.data(), i, m, k), entry(b.data(), i, k, n));
@@ -63,7 +57,7 @@ fn product(
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
     let facts = || vec![listing::product(work)];
     let op = Op::new("matmul", [a, b]).says(&facts);
-    Ok(Tensor::from_op(op, shape, c, &[&a.parent(), &b.parent()], move |dc, grads| {
+    Ok(Tensor::from_op(op, dims, c, &[&a.parent(), &b.parent()], move |dc, grads| {
         grads.accumulate(&pa, |da, beta| {
             for i in 0..batch {
                 let da = matrix_mut(&mut da[i * m * k..(i + 1) * m * k], m, k);

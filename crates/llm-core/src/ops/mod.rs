@@ -85,11 +85,9 @@ fn last_dim(op: &'static str, x: &Tensor) -> Result<usize> {
 /// The number of an axis of x that is counted from 0, or from the end if it is negative.
 fn axis_of(op: &'static str, x: &Tensor, axis: isize) -> Result<usize> {
     let rank = x.rank();
-    let from_start =
-        if axis < 0 { rank.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
-    from_start
-        .filter(|&axis| axis < rank)
-        .ok_or_else(|| Error::shape(op, format!("a tensor with an axis {axis}"), x.shape()))
+    let found = if axis < 0 { rank.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
+    let wrong = || Error::shape(op, format!("a tensor with an axis {axis}"), x.shape());
+    found.filter(|&axis| axis < rank).ok_or_else(wrong)
 }
 
 /// The number of elements of a shape; none when an array of it, were its empty axes of length 1,
@@ -110,15 +108,6 @@ fn with_last(shape: &[usize], last: usize) -> Vec<usize> {
 }
 
 /// `Err` unless `t` has exactly this shape.
-pub(crate) fn expect_shape(
-    op: &'static str,
-    what: &str,
-    t: &Tensor,
-    shape: &[usize],
-) -> Result<()> {
-    if t.shape() == shape {
-        Ok(())
-    } else {
-        Err(Error::shape(op, format!("{what} {shape:?}"), t.shape()))
-    }
+pub(crate) fn expect_shape(op: &'static str, what: &str, t: &Tensor, want: &[usize]) -> Result<()> {
+    Error::unless_shaped(t.shape() == want, op, format_args!("{what} {want:?}"), t.shape())
 }

@@ -1,6 +1,7 @@
 //! rmsnorm_lastdim, without and with gain.
 
 use super::{expect_shape, last_dim};
+use crate::autograd::Parent;
 use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::rmsnorm as kernel;
@@ -31,24 +32,14 @@ pub fn rmsnorm_lastdim(x: &Tensor, g: Option<&Tensor>, eps: f32) -> Result<Tenso
     let mut stats = Buffer::stale(x.numel() / c * kernel::STATS);
     kernel::forward(&mut y, &mut stats, x.data(), g.map(Tensor::data), c, eps);
 
-    let (px, value) = (x.parent(), x.detach());
-    let gain = g.map(|g| (g.parent(), g.detach()));
-    let mut parents = vec![px.clone()];
-    parents.extend(gain.iter().map(|(pg, _)| pg.clone()));
-    let parents: Vec<_> = parents.iter().collect();
+    let (px, value, gain) = (x.parent(), x.detach(), g.map(Tensor::detach));
+    let pg = g.map_or_else(Parent::constant, Tensor::parent);
+    let parents = [px.clone(), pg.clone()];
     let facts = || vec![("eps", eps.into())];
     let op = Op::new("rmsnorm", [x]).and(g).says(&facts);
-    Ok(Tensor::from_op(op, x.shape(), y, &parents, move |dy, grads| {
-        if px.wants_grad() {
-            let mut dx = Buffer::stale(dy.len());
-            let g = gain.as_ref().map(|(_, g)| g.data());
-            kernel::backward(&mut dx, &dy, value.data(), &stats, g, c);
-            grads.give(&px, dx);
-        }
-        if let Some((pg, _)) = &gain {
-            grads.accumulate_zeroed(pg, |dg| {
-                kernel::backward_gain(dg, &dy, value.data(), &stats, c);
-            });
-        }
+    Ok(Tensor::from_op(op, x.shape(), y, &parents.each_ref(), move |dy, grads| {
+        let (x, g) = (value.data(), gain.as_ref().map(Tensor::data));
+        grads.give_with(&px, |dx| kernel::backward(dx, &dy, x, &stats, g, c));
+        grads.accumulate_zeroed(&pg, |dg| kernel::backward_gain(dg, &dy, x, &stats, c));
     }))
 }

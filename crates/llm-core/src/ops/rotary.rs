@@ -38,18 +38,16 @@ pub fn rotary(
 ) -> Result<Tensor> {
     let _span = span("rotary");
     let [_, t, w] = x.dims("rotary", "x of shape [B, T, W]")?;
-    let fits = head_dim > 0 && angles.width() <= head_dim;
-    if !fits || n_heads.checked_mul(head_dim).is_none_or(|turned| turned > w) || w == 0 {
-        let (r, what) = (angles.width(), format!("{n_heads} heads of {head_dim} channels"));
-        return Err(Error::shape("rotary", format!("{what}, {r} of them turned"), x.shape()));
-    }
-    if start.checked_add(t).is_none_or(|end| end > angles.positions()) {
-        let expected = format!("positions from {start} up to {}", angles.positions());
-        return Err(Error::shape("rotary", expected, x.shape()));
-    }
+    let (r, most) = (angles.width(), angles.positions());
+    let fits = head_dim > 0 && r <= head_dim && w > 0;
+    let fits = fits && n_heads.checked_mul(head_dim).is_some_and(|turned| turned <= w);
+    let expected = format_args!("{n_heads} heads of {head_dim} channels, {r} of them turned");
+    Error::unless_shaped(fits, "rotary", expected, x.shape())?;
+    let fits = start.checked_add(t).is_some_and(|end| end <= most);
+    let expected = format_args!("positions from {start} up to {most}");
+    Error::unless_shaped(fits, "rotary", expected, x.shape())?;
     let sizes = [w, n_heads, head_dim, t, start];
-    let mut y = Buffer::stale(x.numel());
-    kernel::forward(&mut y, x.data(), &turned(angles, sizes));
+    let y = Buffer::written(x.numel(), |y| kernel::forward(y, x.data(), &turned(angles, sizes)));
     let (parent, shared, angles) = (x.parent(), angles, angles.clone());
     let facts = || {
         vec![

@@ -19,9 +19,8 @@ use crate::tensor::{Op, Tensor};
 /// [`Error::Shape`] when the number of elements differs.
 pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let _span = span("reshape");
-    if elements(shape) != Some(x.numel()) {
-        return Err(Error::shape("reshape", format!("the elements of {shape:?}"), x.shape()));
-    }
+    let expected = format_args!("the elements of {shape:?}");
+    Error::unless_shaped(elements(shape) == Some(x.numel()), "reshape", expected, x.shape())?;
     let parent = x.parent();
     let op = Op::new("reshape", [x]);
     Ok(Tensor::from_op_sharing(op, shape, x.storage(), &[&x.parent()], move |dy, grads| {
@@ -41,10 +40,8 @@ pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
 /// [`Error::Shape`] when the range leaves the axis or is empty.
 pub fn slice_lastdim(x: &Tensor, start: usize, len: usize) -> Result<Tensor> {
     let c = last_dim("slice_lastdim", x)?;
-    if !lies_within(start, len, c) {
-        let expected = format!("a last axis that holds {len} elements from {start}");
-        return Err(Error::shape("slice_lastdim", expected, x.shape()));
-    }
+    let expected = format_args!("a last axis that holds {len} elements from {start}");
+    Error::unless_shaped(lies_within(start, len, c), "slice_lastdim", expected, x.shape())?;
     Ok(part_of_rows(x, &with_last(x.shape(), len), [x.rank() - 1, start], [c, start, len]))
 }
 
@@ -62,10 +59,8 @@ pub fn slice_lastdim(x: &Tensor, start: usize, len: usize) -> Result<Tensor> {
 pub fn slice(x: &Tensor, axis: isize, start: usize, len: usize) -> Result<Tensor> {
     let axis = axis_of("slice", x, axis)?;
     let n = x.shape()[axis];
-    if !lies_within(start, len, n) {
-        let expected = format!("an axis {axis} that holds {len} elements from {start}");
-        return Err(Error::shape("slice", expected, x.shape()));
-    }
+    let expected = format_args!("an axis {axis} that holds {len} elements from {start}");
+    Error::unless_shaped(lies_within(start, len, n), "slice", expected, x.shape())?;
     let mut shape = x.shape().to_vec();
     shape[axis] = len;
     let inner: usize = shape[axis + 1..].iter().product();

@@ -42,18 +42,13 @@ pub fn silu(x: &Tensor) -> Result<Tensor> {
 pub fn swiglu(x: &Tensor) -> Result<Tensor> {
     let _span = span("swiglu");
     let both = last_dim("swiglu", x)?;
-    if both % 2 != 0 {
-        return Err(Error::shape("swiglu", "a last axis of two halves", x.shape()));
-    }
+    Error::unless_shaped(both % 2 == 0, "swiglu", "a last axis of two halves", x.shape())?;
     let inner = both / 2;
-    let mut y = Buffer::stale(x.numel() / 2);
-    kernel::gate_forward(&mut y, x.data(), inner);
+    let y = Buffer::written(x.numel() / 2, |y| kernel::gate_forward(y, x.data(), inner));
     let (parent, value) = (x.parent(), x.detach());
     let shape = with_last(x.shape(), inner);
     Ok(Tensor::from_op(Op::new("swiglu", [x]), &shape, y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(value.numel());
-        kernel::gate_backward(&mut dx, &dy, value.data(), inner);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| kernel::gate_backward(dx, &dy, value.data(), inner));
     }))
 }
 

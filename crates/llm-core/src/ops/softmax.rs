@@ -21,15 +21,12 @@ use crate::tensor::{Op, Tensor};
 pub fn softmax_lastdim(x: &Tensor) -> Result<Tensor> {
     let _span = span("softmax");
     let width = last_dim("softmax_lastdim", x)?;
-    let mut p = Buffer::stale(x.numel());
-    kernel::forward(&mut p, x.data(), width);
+    let p = Buffer::written(x.numel(), |p| kernel::forward(p, x.data(), width));
     let p = std::sync::Arc::new(p);
     let (parent, kept) = (x.parent(), p.clone());
     let op = Op::new("softmax", [x]);
     Ok(Tensor::from_op_sharing(op, x.shape(), p, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        kernel::backward(&mut dx, &dy, &kept, width);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| kernel::backward(dx, &dy, &kept, width));
     }))
 }
 

@@ -35,15 +35,12 @@ pub fn transpose(x: &Tensor, a: isize, b: isize) -> Result<Tensor> {
     let back = [shape[b], mid, shape[a], inner]; // of y
     shape.swap(a, b);
 
-    let mut y = Buffer::stale(x.numel());
-    swap_axes(&mut y, x.data(), sizes);
+    let y = Buffer::written(x.numel(), |y| swap_axes(y, x.data(), sizes));
     let parent = x.parent();
     let facts = || vec![("a", a.into()), ("b", b.into())];
     let op = Op::new("transpose", [x]).says(&facts);
     Ok(Tensor::from_op(op, &shape, y, &[&x.parent()], move |dy, grads| {
-        let mut dx = Buffer::stale(dy.len());
-        swap_axes(&mut dx, &dy, back);
-        grads.give(&parent, dx);
+        grads.give_with(&parent, |dx| swap_axes(dx, &dy, back));
     }))
 }
 

@@ -85,44 +85,30 @@ pub(super) fn own(name: &str, checked: Result<()>) -> Result<()> {
 }
 
 macro_rules! typed {
-    ($($type:ty, $kind:ident, $expected:expr;)+) => {$(
+    ($($type:ty, $expected:expr;)+) => {$(
         impl Typed for $type {
             const EXPECTED: Message = $expected;
 
             fn to_value(&self) -> Value {
-                Value::$kind(self.clone().into())
+                self.clone().into()
             }
 
             fn from_value(value: &Value) -> Option<$type> {
-                match value {
-                    Value::$kind(x) => x.clone().try_into().ok(),
-                    _ => None,
-                }
+                value.try_into().ok()
             }
         }
     )+};
 }
 
 typed! {
-    bool, Bool, message!("yes or no");
-    u32, Whole, message!("a whole number below 2^32");
-    u64, Whole, message!("a whole number");
-    f32, Float, message!("a single-precision number");
-    f64, Double, message!("a double-precision number");
-    String, Text, message!("a text");
-    [u8; 32], Bytes, message!("32 bytes");
-}
-
-impl Typed for usize {
-    const EXPECTED: Message = message!("a whole number that this machine can count to");
-
-    fn to_value(&self) -> Value {
-        Value::Whole(*self as u64)
-    }
-
-    fn from_value(value: &Value) -> Option<usize> {
-        u64::from_value(value)?.try_into().ok()
-    }
+    bool, message!("yes or no");
+    u32, message!("a whole number below 2^32");
+    u64, message!("a whole number");
+    usize, message!("a whole number that this machine can count to");
+    f32, message!("a single-precision number");
+    f64, message!("a double-precision number");
+    String, message!("a text");
+    [u8; 32], message!("32 bytes");
 }
 
 /// A list as a text, 2,3,4: without an order, each number once.

@@ -46,10 +46,8 @@ impl Tokenizer for WithEndOfText {
     }
 
     fn bytes_of(&self, token: TokenId) -> &[u8] {
-        match Some(token) == self.end_of_text() {
-            true => END_OF_TEXT.as_bytes(),
-            false => self.inner.bytes_of(token),
-        }
+        let ends = Some(token) == self.end_of_text();
+        if ends { END_OF_TEXT.as_bytes() } else { self.inner.bytes_of(token) }
     }
 
     fn blob(&self) -> Vec<u8> {

@@ -24,15 +24,12 @@ impl IdsTokenizer {
     /// [`Error::Tokenizer`] when that is 0, or more than
     /// [`MAX_VOCAB`](IdsTokenizer::MAX_VOCAB).
     pub fn new(vocab_size: usize) -> Result<IdsTokenizer> {
-        match u32::try_from(vocab_size) {
-            Ok(v) if v >= 1 && vocab_size <= IdsTokenizer::MAX_VOCAB => {
-                Ok(IdsTokenizer { vocab_size: v })
-            }
-            _ => Err(Error::tokenizer(
-                IdsTokenizer::NAME,
-                message!("{} numbers, there must be 1 to {}", vocab_size, IdsTokenizer::MAX_VOCAB),
-            )),
+        let (found, most) = (vocab_size, IdsTokenizer::MAX_VOCAB);
+        if (1..=most).contains(&found) {
+            return Ok(IdsTokenizer { vocab_size: found as u32 });
         }
+        let reason = message!("{} numbers, there must be 1 to {}", found, most);
+        Err(Error::tokenizer(IdsTokenizer::NAME, reason))
     }
 
     /// The vocabulary that [`Tokenizer::blob`] wrote.

@@ -29,14 +29,8 @@ impl Evaluation {
     /// # Errors
     /// [`Error::Unusable`].
     pub fn check(&self, step: u64) -> Result<()> {
-        if self.loss.is_finite() {
-            return Ok(());
-        }
-        Err(Error::Unusable {
-            what: message!("the validation loss"),
-            value: self.loss as f32,
-            step,
-        })
+        let (what, value) = (message!("the validation loss"), self.loss as f32);
+        if self.loss.is_finite() { Ok(()) } else { Err(Error::Unusable { what, value, step }) }
     }
 
     /// e^loss: the number of equally likely tokens that would surprise as much.
@@ -141,8 +135,7 @@ pub fn evaluate_together(
                     targets: &data.as_targets(w.start + 1, &tokens[1..]),
                     losses: &losses[range.clone()],
                     right: &right[range.clone()],
-                    logits: own
-                        .map_or(&[], |logits| &logits.data()[range.start * v..range.end * v]),
+                    logits: own.map_or(&[], |of| &of.data()[range.start * v..range.end * v]),
                 };
                 sum.add(&scored);
                 stop |= seen(scored).is_break();
@@ -213,11 +206,9 @@ fn exchange(
     let all = work.gather(&bytes)?;
     let found = all.chunks_exact(bytes.len()).map(|bytes| {
         let rows = bytes[..EACH * places].as_chunks::<EACH>().0;
+        let loss = |[a, b, c, d, _]: &[u8; EACH]| f32::from_le_bytes([*a, *b, *c, *d]);
         Found {
-            losses: rows
-                .iter()
-                .map(|[a, b, c, d, _]| f32::from_le_bytes([*a, *b, *c, *d]))
-                .collect(),
+            losses: rows.iter().map(loss).collect(),
             right: rows.iter().map(|[.., right]| *right != 0).collect(),
             stop: bytes[EACH * places] != 0,
         }
@@ -257,15 +248,10 @@ fn score(
     }
     let Batch { inputs, targets, .. } = batch;
     let logits = no_grad(|| model.logits(&inputs, [group.len(), t]))?;
-    let mut lse = Buffer::stale(inputs.len());
-    log_sum_exp(&mut lse, logits.data(), v);
+    let lse = Buffer::written(inputs.len(), |lse| log_sum_exp(lse, logits.data(), v));
     let losses = row_losses(&lse, logits.data(), &targets, v).collect();
-    let right = logits
-        .data()
-        .chunks_exact(v)
-        .zip(targets.iter())
-        .map(|(row, &target)| is_first_choice(row, target as usize))
-        .collect();
+    let rows = logits.data().chunks_exact(v).zip(targets.iter());
+    let right = rows.map(|(row, &target)| is_first_choice(row, target as usize)).collect();
     Ok(Scores { losses, right, logits: Some(logits) })
 }
 

@@ -130,9 +130,7 @@ impl Keeper {
         }
         Ok(())
     }
-}
 
-impl Keeper {
     /// Saves this state as `last`, and under its number if those are kept.
     ///
     /// # Errors

@@ -47,7 +47,7 @@ impl<'a> ProcessGroup<'a> {
     /// [`Error::Config`] when the optimizer looks at more than one weight at a time, or what it
     /// remembers belongs to other parameters.
     pub fn divide(&mut self, model: &TinyGPT, optimizer: &mut dyn Optimizer) -> Result<()> {
-        self.shares = Some(Shares::new(model, optimizer, self.crew.rank(), self.crew.size())?);
+        self.shares = Some(Shares::new(model, optimizer, self.crew)?);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::agree::agree;
 use super::hooks::{Ending, Flow, Hooks};
 use super::work::{OneProcess, Work};
-use super::{Evaluation, Trainer, evaluate_together};
+use super::{Trainer, evaluate_together};
 use crate::base::{Error, Result};
 use crate::checkpoint::Snapshot;
 use crate::data::{TokenDataset, Windows};
@@ -172,7 +172,14 @@ impl Trainer {
         let run = Snapshot::from(self);
         let measured = match (hooks.evaluate(run, work)?, &plan.validation) {
             (Some(measured), _) => measured,
-            (None, Some(validation)) => self.evaluate(validation, work, hooks)?,
+            (None, Some(Validation { data, windows })) => {
+                let (model, batch_size) = (&self.model, self.recipe.batch_size);
+                let is_alone = work.size() == 1; // several measure to the end, and agree after it
+                evaluate_together(work, model, data, windows, batch_size, |_| {
+                    let stop = is_alone && hooks.interrupted();
+                    if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })?
+            }
             (None, None) => return Ok(Flow::Continue(())),
         };
         if hooks.interrupted() {
@@ -180,22 +187,6 @@ impl Trainer {
         }
         measured.check(run.step)?;
         hooks.evaluated(run, &measured)
-    }
-
-    fn evaluate(
-        &self,
-        on: &Validation<'_>,
-        work: &mut dyn Work,
-        hooks: &mut dyn Hooks,
-    ) -> Result<Evaluation> {
-        let (model, batch_size) = (&self.model, self.recipe.batch_size);
-        let is_alone = work.size() == 1; // several measure to the end, and agree after it
-        evaluate_together(work, model, on.data, &on.windows, batch_size, |_| {
-            match is_alone && hooks.interrupted() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        })
     }
 }
 
@@ -207,6 +198,7 @@ mod tests {
     use crate::checkpoint::{TokenizerSpec, to_bytes};
     use crate::model::TinyGPT;
     use crate::optim::Optimizer;
+    use crate::train::Evaluation;
     use crate::train::StepReport;
     use crate::{Config, Recipe};
 

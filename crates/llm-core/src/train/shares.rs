@@ -39,24 +39,17 @@ impl Shares {
     /// # Errors
     /// [`Error::Config`] when it looks at more than one weight at a time, or what it remembers
     /// belongs to other parameters.
-    pub fn new(
-        model: &TinyGPT,
-        optimizer: &mut dyn Optimizer,
-        rank: usize,
-        size: usize,
-    ) -> Result<Shares> {
-        if !optimizer.row().elementwise {
-            let name = optimizer.name();
-            let why = message!(
-                "{} cannot be divided: it looks at more than one weight at a time; adamw and lion can",
-                name
-            );
-            return Err(Error::config("optimizer", why));
-        }
+    pub fn new(model: &TinyGPT, optimizer: &mut dyn Optimizer, crew: &dyn Crew) -> Result<Shares> {
+        let why = message!(
+            "{} cannot be divided: it looks at more than one weight at a time; adamw and lion can",
+            optimizer.name()
+        );
+        Error::unless(optimizer.row().elementwise, "optimizer", why)?;
         let parameters: Vec<_> = model.parameters().collect();
         let lens: Vec<usize> = parameters.iter().map(|(_, p)| p.numel()).collect();
         let buckets = buckets_of(&lens);
-        let shares: Vec<_> = buckets.iter().map(|bucket| bucket.share(rank, size)).collect();
+        let shares: Vec<_> =
+            buckets.iter().map(|bucket| bucket.share(crew.rank(), crew.size())).collect();
         let mut pieces = Vec::new();
         for (bucket, share) in buckets.iter().zip(&shares) {
             for ((list, range), _) in bucket.within(share.clone()) {

@@ -1,7 +1,7 @@
 //! One training step: the whole method.
 
 use super::hooks::{Hooks, Pending, StepReport, Verdict};
-use super::work::Work;
+use super::work::{NonFinite, Work};
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
 use crate::message;
@@ -73,29 +73,20 @@ pub fn train_step(
 
 impl Update {
     fn check(&self, batches: usize) -> Result<()> {
-        if !self.lr.is_finite() {
-            return Err(Error::config("lr", message!("{} is not a finite number", self.lr)));
-        }
-        if self.clip.is_nan() {
-            let why = message!("NaN is no gradient norm; 0 switches clipping off");
-            return Err(Error::config("clip", why));
-        }
-        if batches == 0 {
-            return Err(Error::config("batches", message!("a step needs one or more")));
-        }
-        Ok(())
+        let finite = self.lr.is_finite();
+        Error::unless(finite, "lr", message!("{} is not a finite number", self.lr))?;
+        let why = message!("NaN is no gradient norm; 0 switches clipping off");
+        Error::unless(!self.clip.is_nan(), "clip", why)?;
+        Error::unless(batches > 0, "batches", message!("a step needs one or more"))
     }
 }
 
 /// `Err(Diverged)` naming the loss, or the parameter with a non-finite gradient.
-fn check_finite(
-    report: &StepReport,
-    first_non_finite: impl FnOnce() -> Result<Option<(String, f32)>>,
-) -> Result<()> {
+fn check_finite(report: &StepReport, found: impl FnOnce() -> Result<NonFinite>) -> Result<()> {
     if report.loss.is_finite() && report.grad_norm.is_finite() {
         return Ok(());
     }
-    let (what, value) = match first_non_finite()? {
+    let (what, value) = match found()? {
         Some((name, bad)) if report.loss.is_finite() => (message!("the gradient of {}", name), bad),
         _ if report.loss.is_finite() => (message!("the gradient norm"), report.grad_norm),
         _ => (message!("the loss"), report.loss),

@@ -37,11 +37,8 @@ impl Part {
 
     fn from_bytes(bytes: &[u8; Part::BYTES]) -> Part {
         let [loss, tokens] = [0, 1].map(|i| bytes.as_chunks().0[i]);
-        Part {
-            loss: f64::from_le_bytes(loss),
-            tokens: u64::from_le_bytes(tokens),
-            stopped: bytes[16] != 0,
-        }
+        let (loss, tokens) = (f64::from_le_bytes(loss), u64::from_le_bytes(tokens));
+        Part { loss, tokens, stopped: bytes[16] != 0 }
     }
 }
 
@@ -87,6 +84,7 @@ fn sum(
     let lens: Vec<usize> = parameters.iter().map(|p| p.numel()).collect();
     let mut gradients: Vec<Option<Buffer>> = lens.iter().map(|_| None).collect();
     let mut without = BTreeSet::new();
+    let partly = || message!("it cannot be divided: the loss does not depend on every parameter");
     for bucket in buckets_of(&lens) {
         for (list, _) in bucket.lists() {
             while gradients[list].is_none() {
@@ -97,12 +95,7 @@ fn sum(
                     continue;
                 }
                 // The loss does not depend on this parameter, here and everywhere else.
-                if divided {
-                    let why = message!(
-                        "it cannot be divided: the loss does not depend on every parameter"
-                    );
-                    return Err(Error::config("optimizer", why));
-                }
+                Error::unless(!divided, "optimizer", partly())?;
                 gradients[list] = Some(Buffer::zeros(lens[list]));
                 without.insert(list);
             }
@@ -147,17 +140,16 @@ pub(super) fn norm(
     Ok(chunks.iter().map(|chunks| sum_of_chunks(chunks)).sum::<f64>().sqrt())
 }
 
+/// A list, a place in it and a number of that place.
+type Found = (usize, usize, f64);
+
 /// Rows of two numbers and a value from all ranks, however many each has.
-fn gather_all(
-    crew: &mut dyn Crew,
-    mine: Vec<(usize, usize, f64)>,
-) -> Result<Vec<(usize, usize, f64)>> {
+fn gather_all(crew: &mut dyn Crew, mine: Vec<Found>) -> Result<Vec<Found>> {
     let counts = crew.gather(&(mine.len() as u64).to_le_bytes())?;
     let counts: Vec<u64> = counts.as_chunks().0.iter().map(|n| u64::from_le_bytes(*n)).collect();
     let most = counts.iter().copied().max().unwrap_or(0) as usize;
-    let row = |(a, b, v): &(usize, usize, f64)| {
-        [(*a as u64).to_le_bytes(), (*b as u64).to_le_bytes(), v.to_le_bytes()]
-    };
+    let row =
+        |(a, b, v): &Found| [(*a as u64).to_le_bytes(), (*b as u64).to_le_bytes(), v.to_le_bytes()];
     let mut bytes: Vec<[u8; 8]> = mine.iter().flat_map(row).collect();
     bytes.resize(3 * most, [0; 8]);
     let all = crew.gather(bytes.as_flattened())?;

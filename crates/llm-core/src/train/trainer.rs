@@ -41,17 +41,12 @@ impl Trainer {
     ///
     /// # Errors
     /// As [`Trainer::new`].
-    pub fn with_optimizers(
-        model: TinyGPT,
-        recipe: Recipe,
-        optimizers: &[OptimizerRow],
-    ) -> Result<Trainer> {
-        recipe.check_with(optimizers)?;
-        if recipe.seq_len > model.config().seq_len {
-            let reason = message!("longer than the model's context of {}", model.config().seq_len);
-            return Err(Error::config("seq_len", reason));
-        }
-        let optimizer = recipe.make_optimizer(optimizers)?;
+    pub fn with_optimizers(model: TinyGPT, recipe: Recipe, rows: &[OptimizerRow]) -> Result<Self> {
+        recipe.check_with(rows)?;
+        let most = model.config().seq_len;
+        let reason = message!("longer than the model's context of {}", most);
+        Error::unless(recipe.seq_len <= most, "seq_len", reason)?;
+        let optimizer = recipe.make_optimizer(rows)?;
         let recipe = Recipe { optimizer_settings: optimizer.settings(), ..recipe };
         Ok(Trainer { model, optimizer, recipe, step: 0 })
     }

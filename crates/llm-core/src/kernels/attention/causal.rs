@@ -181,16 +181,11 @@ pub enum Accumulate {
 ///
 /// # Shapes
 /// `lse [T]`, all views `[T, D]`.
-pub fn backward(
-    head: Head<'_>,
-    output: HeadOutput<'_>,
-    gradients: HeadGradients<'_>,
-    accumulate: Accumulate,
-) {
+pub fn backward(head: Head<'_>, out: HeadOutput<'_>, grads: HeadGradients<'_>, how: Accumulate) {
     let Head { q, k, v, scoring, masks } = head;
     let Scoring { scale, soft_cap, window } = scoring;
-    let HeadOutput { y, lse, dy } = output;
-    let HeadGradients { mut dq, mut dk, mut dv } = gradients;
+    let HeadOutput { y, lse, dy } = out;
+    let HeadGradients { mut dq, mut dk, mut dv } = grads;
     let t = q.nrows();
     let mut p_scratch = Buffer::stale(VisibleKeys::most(t, window));
     let mut ds_scratch = Buffer::stale(VisibleKeys::most(t, window));
@@ -203,7 +198,7 @@ pub fn backward(
     for start in (0..t).step_by(BLOCK).rev() {
         let visible = VisibleKeys::new(start, t, window);
         let VisibleKeys { end, first, rows, cols, .. } = visible;
-        let beta = if end == t && accumulate == Accumulate::First { 0.0 } else { 1.0 };
+        let beta = if end == t && how == Accumulate::First { 0.0 } else { 1.0 };
         if beta == 0.0 {
             dk.slice_mut(s![..first, ..]).fill(0.0);
             dv.slice_mut(s![..first, ..]).fill(0.0);
@@ -263,12 +258,8 @@ simd_kernel! {
 ///
 /// # Shapes
 /// `q, k [T, D]`, result `[T·T]`, row-major.
-pub fn probs(
-    q: ArrayView2<'_, f32>,
-    k: ArrayView2<'_, f32>,
-    scoring: impl Into<Scoring>,
-) -> Vec<f32> {
-    let (t, Scoring { scale, soft_cap, window }) = (q.nrows(), scoring.into());
+pub fn probs(q: ArrayView2<'_, f32>, k: ArrayView2<'_, f32>, rule: impl Into<Scoring>) -> Vec<f32> {
+    let (t, Scoring { scale, soft_cap, window }) = (q.nrows(), rule.into());
     let mut scores = vec![0.0; t * t];
     gemm(scale, q, k.t(), 0.0, matrix_mut(&mut scores, t, t), Threads::One);
     if let Some(c) = soft_cap {

@@ -92,9 +92,9 @@ fn halves<const N: usize>(
         return f(at[0], at[1], outputs.map(|x| x.index_axis_move(Axis(0), 0)));
     }
     let middle = len / 2;
-    let (mut later_at, mut earlier, mut later) = (at, lengths, lengths);
-    later_at[axis] += middle;
-    earlier[axis] = middle;
+    let (mut next, mut before, mut later) = (at, lengths, lengths);
+    next[axis] += middle;
+    before[axis] = middle;
     later[axis] -= middle;
     let mut cut = outputs.map(|x| {
         let each = x.len_of(Axis(axis)) / len; // heads of a group; 1 for sequences
@@ -104,13 +104,10 @@ fn halves<const N: usize>(
     let first = cut.each_mut().map(|(first, _)| first.take().expect("just cut"));
     let second = cut.map(|(_, later)| later.expect("just cut"));
     if fork {
-        rayon::join(
-            || halves(first, at, earlier, fork, f),
-            || halves(second, later_at, later, fork, f),
-        );
+        rayon::join(|| halves(first, at, before, fork, f), || halves(second, next, later, fork, f));
     } else {
-        halves(first, at, earlier, fork, f);
-        halves(second, later_at, later, fork, f);
+        halves(first, at, before, fork, f);
+        halves(second, next, later, fork, f);
     }
 }
 

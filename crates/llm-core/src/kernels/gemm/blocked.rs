@@ -105,10 +105,8 @@ impl Product {
     fn pieces<U: Unit>(&self, unit: U, grid: [usize; 2], range: Range<usize>) {
         if range.len() > 1 {
             let middle = range.start + range.len() / 2;
-            rayon::join(
-                || self.pieces(unit, grid, range.start..middle),
-                || self.pieces(unit, grid, middle..range.end),
-            );
+            let (first, later) = (range.start..middle, middle..range.end);
+            rayon::join(|| self.pieces(unit, grid, first), || self.pieces(unit, grid, later));
         } else if let Some(piece) = self.piece(unit, grid, range.start) {
             // SAFETY: `run`'s caller vouches for the whole, and this is a part of it.
             unit.ready(|| unsafe { piece.blocks(unit) });
@@ -129,10 +127,7 @@ impl Product {
     /// The part of rows `i..` and columns `j..`.
     fn part(&self, i: usize, j: usize, m: usize, n: usize) -> Product {
         let (i, j) = (i as isize, j as isize);
-        let bias = match self.f.bias.is_null() {
-            true => self.f.bias,
-            false => self.f.bias.wrapping_offset(j),
-        };
+        let bias = if self.f.bias.is_null() { self.f.bias } else { self.f.bias.wrapping_offset(j) };
         Product {
             m,
             n,

@@ -78,9 +78,8 @@ pub(super) unsafe fn pack(
                 prefetch_row(b.ptr.wrapping_offset((k + AHEAD) as isize * b.rs), cols);
             }
             // SAFETY: row k of B has `cols` columns from here.
-            let row = unsafe {
-                std::slice::from_raw_parts(b.ptr.wrapping_offset(k as isize * b.rs), cols)
-            };
+            let start = b.ptr.wrapping_offset(k as isize * b.rs);
+            let row = unsafe { std::slice::from_raw_parts(start, cols) };
             for (p, source) in row.chunks(nr).enumerate() {
                 let out = &mut out[p * panel + k * nr..][..nr];
                 out[..source.len()].copy_from_slice(source);
@@ -90,9 +89,9 @@ pub(super) unsafe fn pack(
     } else {
         for (p, j) in (0..cols).step_by(nr).enumerate() {
             let (width, out) = (nr.min(cols - j), &mut out[p * panel..(p + 1) * panel]);
-            let start = b.ptr.wrapping_offset(j as isize * b.cs);
+            let b = Operand { ptr: b.ptr.wrapping_offset(j as isize * b.cs), ..b };
             // SAFETY: the columns from j on, `cs` apart.
-            unsafe { gather(start, b, depth, width, nr, out) }
+            unsafe { gather(b, depth, width, nr, out) }
         }
     }
     Packed { ptr: out.as_ptr(), rs: nr as isize, panel }
@@ -103,14 +102,7 @@ pub(super) unsafe fn pack(
 ///
 /// # Safety
 /// As [`pack`].
-unsafe fn gather(
-    start: *const f32,
-    b: Operand,
-    depth: usize,
-    width: usize,
-    nr: usize,
-    out: &mut [f32],
-) {
+unsafe fn gather(b: Operand, depth: usize, width: usize, nr: usize, out: &mut [f32]) {
     const SIDE: usize = 8;
     if width < nr {
         out.fill(0.0);
@@ -120,7 +112,7 @@ unsafe fn gather(
         for k in (0..depth).step_by(SIDE) {
             let rows = SIDE.min(depth - k);
             let at = |i: usize, l: usize| {
-                start
+                b.ptr
                     .wrapping_offset(b.cs.wrapping_mul((j + i) as isize))
                     .wrapping_offset(b.rs.wrapping_mul((k + l) as isize))
             };

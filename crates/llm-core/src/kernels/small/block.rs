@@ -106,10 +106,7 @@ impl SmallKind {
 /// The first number of the largest size, with its sign; NaN where one is.
 #[inline(always)]
 fn largest(x: &[f32; WIDTH]) -> f32 {
-    let larger = |most: f32, &x: &f32| match x.abs() <= most.abs() || most.is_nan() {
-        true => most,
-        false => x,
-    };
+    let larger = |max: f32, &x: &f32| if x.abs() <= max.abs() || max.is_nan() { max } else { x };
     x.iter().fold(0.0, larger)
 }
 

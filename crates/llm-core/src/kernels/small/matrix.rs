@@ -128,12 +128,7 @@ impl SmallMatrix {
     ///
     /// # Errors
     /// [`Error::Memory`].
-    pub fn new(
-        kind: SmallKind,
-        w: &[f32],
-        shape: [usize; 2],
-        stored: Stored,
-    ) -> Result<SmallMatrix> {
+    pub fn new(kind: SmallKind, w: &[f32], shape: [usize; 2], stored: Stored) -> Result<Self> {
         let mut made = SmallMatrix::several(&[Given { kind, w, shape, stored }])?;
         Ok(made.remove(0))
     }
@@ -202,16 +197,11 @@ impl SmallMatrix {
     /// w ← its numbers, as [`new`](SmallMatrix::new) got them.
     pub fn write_to(&self, w: &mut [f32], stored: Stored) {
         let [k, n] = self.shape();
-        let row = match stored {
-            Stored::ByInput => n,
-            Stored::ByOutput => k,
-        };
+        let by_input = stored == Stored::ByInput;
+        let row = if by_input { n } else { k };
         w.par_chunks_exact_mut(row).enumerate().for_each(|(i, row)| {
             for (j, x) in row.iter_mut().enumerate() {
-                *x = match stored {
-                    Stored::ByInput => self.number(i, j),
-                    Stored::ByOutput => self.number(j, i),
-                };
+                *x = if by_input { self.number(i, j) } else { self.number(j, i) };
             }
         });
     }

@@ -152,10 +152,8 @@ fn by_rows(a: Part<'_>, out: &mut [u32]) -> Words {
     let row = depth.div_ceil(2).next_multiple_of(GROUP);
     assert!(out.len() >= rows.next_multiple_of(WIDE) * row);
     for from in (0..row).step_by(GROUP) {
-        let lines: [&[f32]; 2 * GROUP] =
-            std::array::from_fn(
-                |k| if 2 * from + k < depth { line(&a, 0, 2 * from + k) } else { &[] },
-            );
+        let of = |k: usize| if k < depth { line(&a, 0, k) } else { &[] };
+        let lines: [&[f32]; 2 * GROUP] = std::array::from_fn(|k| of(2 * from + k));
         for k in (0..2 * GROUP).step_by(2) {
             prefetch_lines(&a, 2 * (from + GROUP) + k);
         }

@@ -98,10 +98,7 @@ impl<U: Unit> blocked::Unit for Rounded<U> {
 
     /// Cutting rows packs B again for each piece, cutting columns packs A: the smaller of both.
     fn cut(self, pieces: usize, [m, n]: [usize; 2]) -> [usize; 2] {
-        match m >= n {
-            true => [pieces.min(m.div_ceil(U::ROWS)), 1],
-            false => [1, pieces.min(n.div_ceil(NR))],
-        }
+        if m >= n { [pieces.min(m.div_ceil(U::ROWS)), 1] } else { [1, pieces.min(n.div_ceil(NR))] }
     }
 
     fn ready<R>(self, f: impl FnOnce() -> R) -> R {
@@ -134,10 +131,7 @@ impl<U: Unit> blocked::Unit for Rounded<U> {
         unsafe {
             let a = std::slice::from_raw_parts(a.add(from), Self::ROOM[0] - from);
             let b = std::slice::from_raw_parts(b.add(panel * panel_stride::<U>(k)), pairs * NR);
-            let bias = match f.bias.is_null() {
-                true => &[],
-                false => std::slice::from_raw_parts(f.bias, n),
-            };
+            let bias = if f.bias.is_null() { &[] } else { std::slice::from_raw_parts(f.bias, n) };
             let c = ArrayViewMut2::from_shape_ptr((m, n).strides((c.rs as usize, 1)), c.ptr);
             U::tile(a, words, b, c, Factors { alpha: f.alpha, beta: f.beta, bias });
         }

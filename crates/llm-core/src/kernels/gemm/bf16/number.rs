@@ -73,14 +73,10 @@ pub fn add_pair(sum: f32, a: u32, b: u32) -> f32 {
 /// [`add_pair`] for many sums and one a. With `FMA` by the processor's own fused multiply-add, which
 /// does the same but where a sum lands on 2⁻¹²⁶: there it may have been less before it was rounded.
 #[inline(always)]
-pub(super) fn add_pairs<const FMA: bool, const N: usize>(
-    sums: &mut [f32; N],
-    a: u32,
-    b: &[u32; N],
-) {
+pub(super) fn add_pairs<const FMA: bool, const N: usize>(acc: &mut [f32; N], a: u32, b: &[u32; N]) {
     if FMA {
         let quick = |sum: f32, a: f32, b: f32| flushed(a.mul_add(b, sum));
-        let (mut new, mut unsure, [a0, a1]) = (*sums, false, both(a));
+        let (mut new, mut unsure, [a0, a1]) = (*acc, false, both(a));
         for (sum, b) in new.iter_mut().zip(b) {
             let [b0, b1] = both(*b);
             let half = quick(*sum, a1, b1);
@@ -88,11 +84,11 @@ pub(super) fn add_pairs<const FMA: bool, const N: usize>(
             unsure |= (half.abs() == SMALLEST) | (sum.abs() == SMALLEST);
         }
         if !unsure {
-            *sums = new;
+            *acc = new;
             return;
         }
     }
-    for (sum, b) in sums.iter_mut().zip(b) {
+    for (sum, b) in acc.iter_mut().zip(b) {
         *sum = add_pair(*sum, a, *b);
     }
 }

@@ -50,7 +50,7 @@ pub(crate) type Word<T> = (&'static str, T, &'static str);
 /// Words, each with what it stands for and, as the comment above it, what help says about it.
 macro_rules! described {
     [$($(#[doc = $help:literal])* $word:literal,)+] => {
-        vec![$(($word, concat!($($help),*).trim_ascii())),+]
+        &[$(($word, concat!($($help),*).trim_ascii())),+]
     };
     [$($(#[doc = $help:literal])* $word:literal = $meant:expr,)+] => {
         &[$(($word, $meant, concat!($($help),*).trim_ascii())),+]

@@ -108,7 +108,7 @@ impl Request {
             sampling,
             slide: args.slide,
             window: None,
-            stops: Stops::new(args.stop.iter().map(|stop| prompt::bytes_of(stop))),
+            stops: Stops::new(args.stop.iter().map(|stop| stop.as_encoded_bytes().to_vec())),
             asked: None,
             show: match (yes(args.raw), yes(args.escape_bytes)) {
                 (true, _) => Show::Raw,

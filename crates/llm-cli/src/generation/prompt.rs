@@ -9,7 +9,6 @@ use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
 use llm_formats::files::{small_file, small_stdin};
 use llm_run::data::Beginning;
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Most bytes of a prompt: more than any model's context can hold.
@@ -36,7 +35,7 @@ impl PromptArgs {
         let text = self.text.as_deref().or(start.filter(|_| file.is_none()));
         let text = match (text, self.file.as_deref().or(file.map(Path::new))) {
             _ if !ids.is_empty() => return Ok(ids),
-            (Some(text), _) => bytes_of(text),
+            (Some(text), _) => text.as_encoded_bytes().to_vec(),
             (None, Some(path)) => read(path)?,
             (None, None) => Vec::new(),
         };
@@ -91,15 +90,4 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(RunError::Input { path: path.into(), why });
     }
     Ok(text)
-}
-
-/// The bytes of an argument, whatever they are.
-#[cfg(unix)]
-pub(super) fn bytes_of(text: &OsStr) -> Vec<u8> {
-    std::os::unix::ffi::OsStrExt::as_bytes(text).to_vec()
-}
-
-#[cfg(not(unix))]
-pub(super) fn bytes_of(text: &OsStr) -> Vec<u8> {
-    text.to_string_lossy().into_owned().into_bytes()
 }

@@ -8,7 +8,6 @@
 //! |---|---|
 //! | `train.rs` | the bar of a run |
 //! | `inspect.rs` | labels of pages about heads |
-//! | `trace.rs` | one score of attention, step by step |
 //! | `zh/` | Chinese by template; patterns of what others write: clap, the system, TOML, JSON |
 //! | `help.rs` | the lines of `--help` |
 //!
@@ -16,7 +15,6 @@
 
 mod help;
 pub(crate) mod inspect;
-pub(crate) mod trace;
 pub(crate) mod train;
 
 #[cfg(test)]

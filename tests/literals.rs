@@ -134,8 +134,6 @@ fn both_languages_stand_side_by_side_in_the_catalogue() {
     };
     let found = [elsewhere("llm-cli", "messages/"), elsewhere("llm-report", "labels.rs")].concat();
     assert!(found.is_empty(), "{}", found.join("\n"));
-    let pages = found_in("llm-cli", |file, text| file == "messages/inspect.rs" && has_han(text));
-    assert!(pages.len() > 5);
 }
 
 #[test]

@@ -1,21 +1,17 @@
 //! The words of both languages. What is measured, trained or followed is data elsewhere; here it
 //! gets its words.
 //!
-//! Pages say everything twice: their sentences stand side by side, a function each. What is printed
-//! is said once, in the language that was chosen: [`said`] is the one place that does.
+//! What is printed is said once, in the language that was chosen: [`said`] is the one place that does.
+//! Pages say everything twice, see [`in_both`].
 //!
 //! | file | holds |
 //! |---|---|
-//! | `train.rs` | the bar of a run |
-//! | `inspect.rs` | labels of pages about heads |
 //! | `zh/` | Chinese by template; patterns of what others write: clap, the system, TOML, JSON |
 //! | `help.rs` | the lines of `--help` |
 //!
 //! The pages of a run and of a comparison have their words in `llm-report`.
 
 mod help;
-pub(crate) mod inspect;
-pub(crate) mod train;
 
 #[cfg(test)]
 pub(crate) use help::about;

@@ -29,7 +29,7 @@ pub(super) fn text(comparison: &Comparison, room: usize) -> String {
         text.push('\n');
     }
     for line in &comparison.conclusion {
-        text.push_str(&format!("{}\n", Lang::said(line.clone())));
+        text.push_str(&format!("{}\n", Lang::chosen().of(line)));
     }
     text
 }

@@ -192,22 +192,18 @@ impl TrainArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let RecipeArgs { length, learning, seed, .. } = &self.recipe;
-        let all = [
-            &self.files.val_frac.0,
-            &length.0,
-            &learning.0,
-            &seed.0,
-            &self.model.given(),
-            &self.heads.0,
-        ];
-        all.into_iter().flatten().map(|(name, value)| (*name, value.clone())).collect()
+        let all = [&self.files.val_frac.0, &length.0, &learning.0, &seed.0, &self.heads.0];
+        all.into_iter().cloned().flatten().chain(self.model.given()).collect()
     }
 }
 
 impl ModelArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let all = [&self.sizes.0, &self.options.0, &self.further.given];
-        all.into_iter().flatten().map(|(name, value)| (*name, value.clone())).collect()
+        [&self.sizes.0, &self.options.0, &self.further.given]
+            .into_iter()
+            .cloned()
+            .flatten()
+            .collect()
     }
 }

@@ -24,11 +24,9 @@ impl PromptArgs {
         let vocab_size = tokenizer.vocab_size();
         let ids = self.ids.concat();
         if let Some(id) = ids.iter().find(|&&id| id as usize >= vocab_size) {
-            return Err(RunError::Usage(message!(
-                "--prompt-ids {}: the model's tokens are 0 to {}",
-                id,
-                vocab_size.saturating_sub(1)
-            )));
+            let last = vocab_size.saturating_sub(1);
+            let why = message!("--prompt-ids {}: the model's tokens are 0 to {}", id, last);
+            return Err(RunError::Usage(why));
         }
         let start = self.start.as_deref();
         let file = start.and_then(|word| word.to_str()?.strip_prefix("FILE:"));
@@ -44,12 +42,8 @@ impl PromptArgs {
         }
         encode_marked(tokenizer, &text).map_err(|e| match e {
             Error::UnknownUnit { .. } => {
-                let flag = self.flag().unwrap_or_default();
-                RunError::Data(message!(
-                    "{}: {}; the model never saw it, leave it out",
-                    flag,
-                    with_causes(&e)
-                ))
+                let (flag, why) = (self.flag().unwrap_or_default(), with_causes(&e));
+                RunError::Data(message!("{}: {}; the model never saw it, leave it out", flag, why))
             }
             other => other.into(),
         })

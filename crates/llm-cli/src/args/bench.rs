@@ -58,6 +58,11 @@ flags! {
 }
 
 impl BenchArgs {
+    /// Whether there is one JSON object a line.
+    pub fn json(&self) -> bool {
+        self.json || self.output.json()
+    }
+
     /// Whether a size of training was given in place of the workload's.
     pub fn resized(&self) -> bool {
         let BenchArgs { dmodel, layers, heads, seq, vocab, batch, .. } = self;
@@ -96,12 +101,5 @@ words! {
         /// where a size is given
         /// zh: 用 w1 和 w4 的模型写文本，逐个词元；给出尺寸时，用一个类似 w4 的模型
         Generate = "generate",
-    }
-}
-
-impl BenchArgs {
-    /// Whether there is one JSON object a line.
-    pub fn json(&self) -> bool {
-        self.json || self.output.json()
     }
 }

@@ -26,7 +26,7 @@ use crate::console::print;
 use crate::crew::{self, CrewKind};
 use crate::error::Result;
 use crate::lang::Lang;
-use crate::learning::Learning;
+use crate::learning::watched;
 use crate::program::Program;
 use crate::settings;
 use crate::threads::in_pool;
@@ -107,8 +107,7 @@ fn print_config(
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: None };
     let (options, _) = &in_time(&program.models, options, &clock)?;
-    let watch = Learning::new(args.output.quiet());
-    let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
+    let plan = watched(args.output.quiet(), |watch| Plan::new(&program.models, options, watch))?;
     let decided = &plan.decided();
     print(settings::printable_config(program.models.name, decided, args, options, threads))
 }

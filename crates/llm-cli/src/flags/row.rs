@@ -3,8 +3,8 @@
 use super::spelled::{SPELLED, Spelling};
 use crate::lang::Lang;
 use crate::messages::spelled;
-use crate::words::chosen;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
+use crate::words::{chosen, possible};
+use clap::builder::{TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, value_parser};
 use llm_core::model::{Mlp, Norm};
 use llm_core::optim::{OPTIMIZERS, OptimizerRow};
@@ -141,10 +141,6 @@ pub(super) fn optimizers(rows: &[OptimizerRow]) -> Words {
 
 /// Reads one of these words, of which the help says something in both languages.
 pub(super) fn word_parser(words: Words) -> ValueParser {
-    let possible = |(word, help)| match help {
-        "" => PossibleValue::new(word),
-        help => PossibleValue::new(word).help(chosen(help)),
-    };
     // Not a text, so that files of settings leave the judgement to it.
-    PossibleValuesParser::new(words.into_iter().map(possible)).map(Value::Text).into()
+    possible(words).map(Value::Text).into()
 }

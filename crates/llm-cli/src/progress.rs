@@ -104,14 +104,10 @@ impl Watching {
 /// What a measurement did not score.
 pub fn scored_in_time(of: &Scored, say: impl FnOnce(Message)) {
     let Scored { report, total, wanted } = of;
-    let scored = report.evaluation.tokens;
+    let (scored, loss) = (report.evaluation.tokens, report.evaluation.loss);
     let of_all = || message!("{} of {} tokens", thousands(scored), thousands(*wanted));
     if scored < *total {
-        say(message!(
-            "the measurement was cut after {}: loss {:.4} so far",
-            of_all(),
-            report.evaluation.loss
-        ));
+        say(message!("the measurement was cut after {}: loss {:.4} so far", of_all(), loss));
     } else if total < wanted {
         say(message!("--max-time leaves room for a measurement of {}", of_all()));
     }

@@ -2,9 +2,9 @@
 
 use crate::lang::Lang;
 use crate::messages::said;
-use crate::table::{Column, table};
 use llm_core::base::thousands;
 use llm_core::message;
+use llm_messages::table::{Column, table};
 use llm_report::{Compared, Comparison, GroupSpread, fact_label};
 
 /// Everything for a person at a terminal.

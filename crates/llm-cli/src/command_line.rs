@@ -60,14 +60,9 @@ pub(crate) fn parse_with(
     }
     let verb = words.get(1).and_then(|w| w.to_str()).filter(|w| !w.starts_with('-'));
     let verb = verb.and_then(|verb| command.find_subcommand(verb));
-    let help = match verb {
-        Some(verb) => {
-            let inner = words.get(2).and_then(|word| verb.find_subcommand(word));
-            let inner = inner.map_or(String::new(), |inner| format!(" {}", inner.get_name()));
-            format!("{} {}{inner} --help", program.models.name, verb.get_name())
-        }
-        None => format!("{} --help", program.models.name),
-    };
+    let inner = verb.and_then(|verb| verb.find_subcommand(words.get(2)?));
+    let names = verb.into_iter().chain(inner).map(|verb| format!("{} ", verb.get_name()));
+    let help = format!("{} {}--help", program.models.name, names.collect::<String>());
     // Those of a verb that has verbs of its own.
     let verbs = verb.filter(|verb| verb.has_subcommands()).unwrap_or(command).get_subcommands();
     let verbs = verbs.filter(|verb| !verb.is_hide_set());

@@ -82,10 +82,7 @@ impl Out {
 
     /// The failure that came up on the way, if any.
     pub fn finish(&mut self) -> Result<()> {
-        match self.error.take() {
-            Some(e) => Err(RunError::Output(e)),
-            None => Ok(()),
-        }
+        self.error.take().map_or(Ok(()), |e| Err(RunError::Output(e)))
     }
 }
 

@@ -41,9 +41,10 @@ static TEAM: Mutex<Option<Team>> = Mutex::new(None);
 /// This process as one of several.
 #[derive(Debug)]
 pub(crate) struct Team {
-    crew: MpiCrew,
+    /// The channel between the processes.
+    pub crew: MpiCrew,
     /// The others wait for this process, within the same call.
-    together: Arc<AtomicBool>,
+    pub together: Arc<AtomicBool>,
 }
 
 /// Does `run`, with the crew that was started, if one was.
@@ -143,16 +144,6 @@ fn last_words(why: &CrewError) -> i32 {
 }
 
 impl Team {
-    /// The channel between the processes.
-    pub(crate) fn crew(&mut self) -> &mut dyn Crew {
-        &mut self.crew
-    }
-
-    /// Whether the others wait for this process within the same calls.
-    pub(crate) fn together(&self) -> Arc<AtomicBool> {
-        self.together.clone()
-    }
-
     /// The end of a command: together, or of all at once for a reason of this process alone.
     fn end(self, done: Result<()>) -> Result<()> {
         match done {

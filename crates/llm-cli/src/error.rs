@@ -61,16 +61,12 @@ pub(crate) fn of_verb(e: RunError, hint: impl Into<Message>) -> RunError {
 
 /// The exit code of a command; what it failed for is a line on standard error.
 pub(crate) fn exit(result: Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            // What a signal interrupted has been reported where it happened.
-            if !matches!(e, RunError::Signal(_) | RunError::Elsewhere(_)) {
-                // A failure to write is ignored: there is nowhere to report it.
-                let line = voice::prefix() + &shown(&e);
-                let _ = writeln!(io::stderr().lock(), "{line}");
-            }
-            ExitCode::from(e.kind().code())
-        }
+    let Err(e) = result else { return ExitCode::SUCCESS };
+    // What a signal interrupted has been reported where it happened.
+    if !matches!(e, RunError::Signal(_) | RunError::Elsewhere(_)) {
+        // A failure to write is ignored: there is nowhere to report it.
+        let line = voice::prefix() + &shown(&e);
+        let _ = writeln!(io::stderr().lock(), "{line}");
     }
+    ExitCode::from(e.kind().code())
 }

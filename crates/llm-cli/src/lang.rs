@@ -35,16 +35,8 @@ impl Lang {
     }
 
     /// A text in this language.
-    pub fn of(self, text: Bilingual) -> String {
-        match self {
-            Lang::En => text.en,
-            Lang::Zh => text.zh,
-        }
-    }
-
-    /// A text in the language that was chosen.
-    pub fn said(text: Bilingual) -> String {
-        Lang::chosen().of(text)
+    pub fn of(self, text: &Bilingual) -> &str {
+        if self == Lang::Zh { &text.zh } else { &text.en }
     }
 
     /// The one that is called so.

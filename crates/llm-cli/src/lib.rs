@@ -17,7 +17,6 @@
 //! | [`console`] | the terminal's two ends |
 //! | `learning` | progress of training a vocabulary |
 //! | `crew` | several processes on one run |
-//! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
@@ -58,8 +57,6 @@ pub mod console;
 mod learning;
 
 mod crew;
-
-mod table;
 
 pub mod panics;
 pub mod signals;
@@ -123,7 +120,6 @@ pub fn run(program: &Program) -> ExitCode {
 fn done(program: &Program) -> ExitCode {
     let (lang, words) = Lang::taken_from(std::env::args_os());
     lang.choose();
-    let words: Vec<_> = words.into_iter().collect();
     let verb = words.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
     let parsed = command_line::parse(program, words);
     if !matches!(parsed, Parsed::Run(_)) {

@@ -15,10 +15,7 @@ pub fn version() -> String {
 pub fn details() -> Message {
     let features = [("avx512", cfg!(feature = "avx512")), ("bpe", cfg!(feature = "bpe"))];
     let features: Vec<_> = features.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
-    let features = match features.is_empty() {
-        true => message!("none"),
-        false => Message::list(features),
-    };
+    let features = if features.is_empty() { message!("none") } else { Message::list(features) };
     message!(
         "kernels    {} on this machine\nprocessor  {}\nfeatures   {}\n",
         kernels(Precision::Bf16),

@@ -44,15 +44,11 @@ impl Panics {
     pub(crate) fn caught<T>(&self, f: impl FnOnce() -> T) -> Result<T> {
         catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
             // Memory that ran out on the way unwinds with the library's own error.
-            match payload.downcast::<llm_core::Error>() {
-                Ok(error) => {
-                    RunError::Memory(*error, message!("--dmodel, --layers, --batch or --seq"))
-                }
-                Err(_) => {
-                    let message = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                    RunError::Internal(message.clone().into())
-                }
-            }
+            let Ok(error) = payload.downcast::<llm_core::Error>() else {
+                let message = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                return RunError::Internal(message.clone().into());
+            };
+            RunError::Memory(*error, message!("--dmodel, --layers, --batch or --seq"))
         })
     }
 }

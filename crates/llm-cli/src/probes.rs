@@ -6,8 +6,7 @@ use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::generation::{row, shown};
 use crate::messages::said;
-use llm_core::base::Message;
-use llm_core::base::escape::safe_text;
+use llm_core::base::escape::{one_line, safe_text};
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenDataset};
@@ -28,47 +27,34 @@ pub fn new(
     most: usize,
     seed: u64,
 ) -> Result<Option<Probes>> {
-    let usage = |text: Message| Err(RunError::Usage(text));
     if let Some(share) = args.min_acc.filter(|share| !(0.0..=1.0).contains(share)) {
-        return usage(message!("--min-acc {} is outside 0..=1", share));
+        return Err(RunError::Usage(message!("--min-acc {} is outside 0..=1", share)));
     }
     let ctx = args.sanity_ctx.unwrap_or(seq_len);
     let room = len.saturating_sub(ctx);
     let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
         (None, None | Some(0)) if args.min_acc.is_some() => {
             let needed = message!("--sanity-next-from-data N or --sanity-offset I");
-            return usage(message!("--min-acc: there is nothing to judge; add {}", needed));
+            let why = message!("--min-acc: there is nothing to judge; add {}", needed);
+            return Err(RunError::Usage(why));
         }
         (None, None | Some(0)) => return Ok(None),
         (Some(offset), _) => (Some(offset), 1),
         (None, Some(n)) => (None, n),
     };
-    if ctx == 0 || ctx > most {
-        return usage(message!(
-            "--sanity-ctx {} is outside 1..={}, the model's context",
-            ctx,
-            most
-        ));
-    }
-    if count > MOST {
-        return usage(message!("--sanity-next-from-data {} is more than {}", count, MOST));
-    }
-    if room == 0 {
-        return usage(message!(
-            "--sanity-ctx {}: the data has only {} tokens to learn from",
-            ctx,
-            len
-        ));
-    }
-    if let Some(offset) = offset.filter(|&o| o >= room) {
-        return usage(message!(
-            "--sanity-offset {}: with a context of {} it must be below {}",
-            offset,
-            ctx,
-            room
-        ));
-    }
-    Ok(Some(Probes { ctx, room, offset, count, seed }))
+    Err(RunError::Usage(match offset {
+        _ if ctx == 0 || ctx > most => {
+            message!("--sanity-ctx {} is outside 1..={}, the model's context", ctx, most)
+        }
+        _ if count > MOST => message!("--sanity-next-from-data {} is more than {}", count, MOST),
+        _ if room == 0 => {
+            message!("--sanity-ctx {}: the data has only {} tokens to learn from", ctx, len)
+        }
+        Some(at) if at >= room => {
+            message!("--sanity-offset {}: with a context of {} it must be below {}", at, ctx, room)
+        }
+        _ => return Ok(Some(Probes { ctx, room, offset, count, seed })),
+    }))
 }
 
 /// Runs the probes on the training data.
@@ -113,7 +99,7 @@ pub fn run(
             start,
             ctx,
             verdict,
-            llm_core::base::escape::one_line(&safe_text(&preview)),
+            one_line(&safe_text(&preview)),
             target,
             shown(tokenizer, target),
             top1,

@@ -1,8 +1,7 @@
 //! How training is watched: a bar on a terminal, lines elsewhere.
 
 use crate::console::{bar, eta, note};
-use crate::lang::Lang;
-use crate::messages::{said, train as say};
+use crate::messages::said;
 use indicatif::ProgressBar;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
@@ -37,10 +36,9 @@ impl Progress {
     pub fn step(&self, done: u64, report: &StepReport, rate: f64) -> bool {
         let Some(bar) = &self.bar else { return false };
         bar.set_position(done);
-        let val = |loss| Lang::said(say::on_the_way(format!("{loss:.3}")));
-        let val = self.val_loss.map_or_else(String::new, val);
+        let val = self.val_loss.map_or_else(String::new, |val| said(message!("  val {:.3}", val)));
         let rate = thousands(rate as u64);
-        bar.set_message(Lang::said(say::at_work(format!("{:.3}", report.loss), val, rate)));
+        bar.set_message(said(message!("loss {:.3}{}  {} tok/s", report.loss, val, rate)));
         true
     }
 
@@ -106,14 +104,10 @@ impl Watching {
 /// What a measurement did not score.
 pub fn scored_in_time(of: &Scored, say: impl FnOnce(Message)) {
     let Scored { report, total, wanted } = of;
-    let scored = report.evaluation.tokens;
+    let (scored, loss) = (report.evaluation.tokens, report.evaluation.loss);
     let of_all = || message!("{} of {} tokens", thousands(scored), thousands(*wanted));
     if scored < *total {
-        say(message!(
-            "the measurement was cut after {}: loss {:.4} so far",
-            of_all(),
-            report.evaluation.loss
-        ));
+        say(message!("the measurement was cut after {}: loss {:.4} so far", of_all(), loss));
     } else if total < wanted {
         say(message!("--max-time leaves room for a measurement of {}", of_all()));
     }

@@ -1,6 +1,13 @@
 //! Ctrl-C and its relatives: the first asks to finish the step and save, the second stops at once.
 
 use crate::error::{Result, RunError};
+/// Windows sends no SIGTERM from outside. Ctrl-Break is SIGBREAK; so is a window that is closed, but
+/// then Windows ends the program before the step is done.
+#[cfg(not(unix))]
+use signal_hook::consts::signal::SIGBREAK as CLOSED;
+#[cfg(unix)]
+use signal_hook::consts::signal::SIGHUP as CLOSED;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -20,24 +27,23 @@ impl Signals {
     pub fn listen() -> Signals {
         let signals = Signals { which: Arc::default(), at_once: Arc::new(AtomicBool::new(true)) };
         let Signals { which, at_once } = &signals;
-        for signal in all().into_iter().filter(|&signal| !is_ignored(signal)) {
+        for signal in [SIGINT, SIGTERM, CLOSED].into_iter().filter(|&signal| !is_ignored(signal)) {
             // In this order: the shutdown is conditional on an earlier signal having armed it.
             let exit = 128 + signal;
             let _ = signal_hook::flag::register_conditional_shutdown(signal, exit, at_once.clone());
             let _ = signal_hook::flag::register(signal, at_once.clone());
             let _ = signal_hook::flag::register_usize(signal, which.clone(), signal as usize);
         }
+        // Beyond a file size limit the system sends a signal that kills. With a handler in its place
+        // the write fails with an error, which is reported like any other.
         #[cfg(unix)]
-        ignore_file_size_limit();
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
         signals
     }
 
     /// The number of the signal that asked to stop.
     pub fn pending(&self) -> Option<u8> {
-        match self.which.load(Ordering::SeqCst) {
-            0 => None,
-            n => Some(n as u8),
-        }
+        Some(self.which.load(Ordering::SeqCst) as u8).filter(|&signal| signal != 0)
     }
 
     /// From now on whoever works asks [`Signals::pending`]: the first signal ends nothing by itself.
@@ -48,8 +54,8 @@ impl Signals {
 
     /// Goes on as if no Ctrl-C had come; any other signal stays.
     pub fn forget_interrupt(&self) {
-        let interrupt = signal_hook::consts::SIGINT as usize;
-        let _ = self.which.compare_exchange(interrupt, 0, Ordering::SeqCst, Ordering::SeqCst);
+        let (interrupt, order) = (SIGINT as usize, Ordering::SeqCst);
+        let _ = self.which.compare_exchange(interrupt, 0, order, order);
         self.heed();
     }
 
@@ -72,42 +78,13 @@ impl Signals {
     }
 }
 
-/// Beyond a file size limit the system sends a signal that kills. With a handler in its place the
-/// write fails with an error, which is reported like any other.
-#[cfg(unix)]
-fn ignore_file_size_limit() {
-    use signal_hook::consts::signal;
-    let unused = Arc::new(AtomicBool::new(false));
-    let _ = signal_hook::flag::register(signal::SIGXFSZ, unused);
-}
-
 /// Whether this program was started with the signal ignored. Only Linux says so to who does not
-/// set a handler.
-#[cfg(target_os = "linux")]
+/// set a handler; elsewhere there is no such file.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
     mask >> (signal - 1) & 1 == 1
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_ignored(_: i32) -> bool {
-    false
-}
-
-#[cfg(unix)]
-fn all() -> Vec<i32> {
-    use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
-    vec![SIGINT, SIGTERM, SIGHUP]
-}
-
-/// Windows sends no SIGTERM from outside. Ctrl-Break is SIGBREAK; so is a window that is closed, but
-/// then Windows ends the program before the step is done.
-#[cfg(not(unix))]
-fn all() -> Vec<i32> {
-    use signal_hook::consts::signal::{SIGBREAK, SIGINT, SIGTERM};
-    vec![SIGINT, SIGTERM, SIGBREAK]
 }
 
 #[cfg(test)]
@@ -117,7 +94,6 @@ mod tests {
     /// Ctrl-C amid an answer is over with the answer; another signal is not.
     #[test]
     fn ctrl_c_alone_is_forgotten() {
-        use signal_hook::consts::{SIGINT, SIGTERM};
         for (signal, left) in [(0, None), (SIGINT, None), (SIGTERM, Some(SIGTERM as u8))] {
             let signals = Signals::default();
             signals.which.store(signal as usize, Ordering::SeqCst);

@@ -50,7 +50,7 @@ pub(crate) type Word<T> = (&'static str, T, &'static str);
 /// Words, each with what it stands for and, as the comment above it, what help says about it.
 macro_rules! described {
     [$($(#[doc = $help:literal])* $word:literal,)+] => {
-        vec![$(($word, concat!($($help),*).trim_ascii())),+]
+        &[$(($word, concat!($($help),*).trim_ascii())),+]
     };
     [$($(#[doc = $help:literal])* $word:literal = $meant:expr,)+] => {
         &[$(($word, $meant, concat!($($help),*).trim_ascii())),+]
@@ -60,15 +60,23 @@ pub(crate) use described;
 
 /// Reads one of these words.
 pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(words: &'static [Word<T>]) -> ValueParser {
-    let known = words.iter().map(|(word, _, help)| match *help {
-        "" => PossibleValue::new(*word),
-        help => PossibleValue::new(*word).help(chosen(help)),
-    });
+    let known = words.iter().map(|(word, _, help)| (*word, *help));
     let meant = |typed: String| {
         let found = words.iter().find(|(word, ..)| *word == typed);
         found.map(|(_, meant, _)| meant.clone()).ok_or("unknown")
     };
-    PossibleValuesParser::new(known).try_map(meant).into()
+    possible(known).try_map(meant).into()
+}
+
+/// Reads one of these words, each with what help says about it.
+pub(crate) fn possible(
+    words: impl IntoIterator<Item = (&'static str, &'static str)>,
+) -> PossibleValuesParser {
+    let value = |(word, help)| match help {
+        "" => PossibleValue::new(word),
+        help => PossibleValue::new(word).help(chosen(help)),
+    };
+    PossibleValuesParser::new(words.into_iter().map(value))
 }
 
 /// A choice that is typed as one of some words: the comment above each is what help says.

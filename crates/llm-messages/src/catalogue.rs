@@ -146,49 +146,38 @@ impl Language for Catalogue {
 
 /// `{:.4}` as `{}`.
 fn without_specs(template: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{:") {
-        plain.push_str(before);
-        plain.push_str("{}");
-        rest = after.split_once('}').map_or("", |(_, rest)| rest);
-    }
-    plain + rest
+    let mut parts = template.split("{:");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |all, part| all + "{}" + part.split_once('}').map_or("", |(_, rest)| rest))
 }
 
 /// `在 {} 行` in its parts.
 fn phrases(zh: &str) -> Vec<Phrase> {
-    let (mut phrases, mut rest, mut next) = (Vec::new(), zh, 0);
-    let mut text = String::new();
-    while let Some((before, inside, after)) = rest.split_once('{').and_then(|(before, open)| {
-        let (inside, after) = open.split_once('}')?;
-        Some((before, inside, after))
-    }) {
-        let (number, said) = match inside.strip_suffix(":zh") {
-            Some(number) => (number, true),
-            None => (inside, false),
-        };
-        let at = if number.is_empty() { Some(next) } else { place(number) };
-        let Some(at) = at else {
+    let mut parts = zh.split('{');
+    let mut text = parts.next().unwrap_or_default().to_string();
+    let (mut phrases, mut next) = (Vec::new(), 0);
+    for part in parts {
+        let Some((at, said, after)) = place(part, next) else {
             // A brace that is one.
-            text.push_str(&rest[..before.len() + 1]);
-            rest = &rest[before.len() + 1..];
+            text = text + "{" + part;
             continue;
         };
-        text.push_str(before);
-        phrases.push(Phrase::Text(std::mem::take(&mut text)));
+        phrases.push(Phrase::Text(std::mem::replace(&mut text, after.into())));
         phrases.push(Phrase::Place { at, said });
-        (rest, next) = (after, at + 1);
+        next = at + 1;
     }
-    text.push_str(rest);
     phrases.push(Phrase::Text(text));
     phrases.retain(|phrase| *phrase != Phrase::Text(String::new()));
     phrases
 }
 
-/// Places are counted from 1.
-fn place(number: &str) -> Option<usize> {
-    number.parse::<usize>().ok()?.checked_sub(1)
+/// The place at the beginning of a text, behind its brace, whether it is in Chinese too, and what
+/// follows it. Places are counted from 1; one without a number is the `next`.
+fn place(text: &str, next: usize) -> Option<(usize, bool, &str)> {
+    let (inside, after) = text.split_once('}')?;
+    let number = inside.strip_suffix(":zh").unwrap_or(inside);
+    let at = if number.is_empty() { next } else { number.parse::<usize>().ok()?.checked_sub(1)? };
+    Some((at, inside != number, after))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`columns`] | texts in columns of a terminal |
+//! | [`table`] | tables that fit a terminal |
 //! | [`shell`] | words and commands to be typed |
 //! | `catalogue` | translations, and how words are found among them |
 //! | `notes` | what is worth saying about a run, in words |
@@ -24,6 +25,7 @@
 
 pub mod columns;
 pub mod shell;
+pub mod table;
 
 mod catalogue;
 

@@ -39,15 +39,3 @@ impl Bilingual {
         Bilingual { en: en.into(), zh: zh.into() }
     }
 }
-
-/// Makes functions that say the same in English and in Chinese: a name, what is to be filled in, both
-/// texts as [`format!`] takes them.
-#[macro_export]
-macro_rules! bilingual {
-    ($($(#[$doc:meta])* $name:ident($($given:ident),*) $en:literal, $zh:literal;)+) => {$(
-        $(#[$doc])*
-        pub fn $name($($given: impl std::fmt::Display),*) -> $crate::Bilingual {
-            $crate::Bilingual::new(format!($en), format!($zh))
-        }
-    )+};
-}

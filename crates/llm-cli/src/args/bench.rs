@@ -39,16 +39,10 @@ flags! {
         after: Option<usize> = "N" [help_heading = "Sizes"];
         /// What matrices are rounded to when they are multiplied
         /// zh: 矩阵相乘前舍入成什么
-        matmul: Precision = "KIND" [
-            value_parser = one_of(ROUNDED), default_value = "f32", hide_default_value = true,
-            hide_possible_values = true,
-        ];
+        matmul: Option<Precision> = "KIND" [value_parser = one_of(ROUNDED), hide_possible_values = true];
         /// Write text with weights kept as f32, bf16, q8 or q4
         /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
-        weights: Kept = "KIND" [
-            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
-            hide_possible_values = true,
-        ];
+        weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
         /// Where steps are computed: cpu, gpu or gpu:NAME, as in training; on a GPU with AdamW as
         /// well
         /// zh: 在哪里计算每一步，与训练相同；在 GPU 上也用 AdamW [gpu、gpu:NAME；默认：cpu]
@@ -64,6 +58,11 @@ flags! {
 }
 
 impl BenchArgs {
+    /// Whether there is one JSON object a line.
+    pub fn json(&self) -> bool {
+        self.json || self.output.json()
+    }
+
     /// Whether a size of training was given in place of the workload's.
     pub fn resized(&self) -> bool {
         let BenchArgs { dmodel, layers, heads, seq, vocab, batch, .. } = self;
@@ -102,12 +101,5 @@ words! {
         /// where a size is given
         /// zh: 用 w1 和 w4 的模型写文本，逐个词元；给出尺寸时，用一个类似 w4 的模型
         Generate = "generate",
-    }
-}
-
-impl BenchArgs {
-    /// Whether there is one JSON object a line.
-    pub fn json(&self) -> bool {
-        self.json || self.output.json()
     }
 }

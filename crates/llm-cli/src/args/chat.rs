@@ -33,10 +33,7 @@ flags! {
         seed: Option<u64> = "N";
         /// Keep the weights as f32, bf16, q8 or q4
         /// zh: 权重存成 f32、bf16、q8 或 q4
-        weights: Kept = "KIND" [
-            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
-            hide_possible_values = true,
-        ];
+        weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
         /// What is printed.
         ..output: OutputArgs;
     }

@@ -30,9 +30,8 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> Message {
         }
         (ErrorKind::MissingRequiredArgument, Some(flag), _) => message!("{} is needed", flag),
         (ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict, ..)
-            if text(ContextKind::InvalidSubcommand).is_some() =>
+            if let Some(word) = text(ContextKind::InvalidSubcommand) =>
         {
-            let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
             let elsewhere = VERBS_ELSEWHERE.iter().find(|(theirs, _)| *theirs == word);
             let near = verbs.iter().find(|verb| are_near(&word, verb)).map(|verb| verb.to_string());
             let near = near.filter(|near| *near != word);

@@ -9,24 +9,18 @@ use std::time::Duration;
 /// A sentence for clap to print.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("'{}' is no length of time; examples: 90s, 10m, 1h30m", clipped(text));
-    let (mut seconds, mut number) = (0.0, String::new());
-    for c in text.trim().chars() {
-        let unit = match c {
-            '0'..='9' | '.' => {
-                number.push(c);
-                continue;
-            }
-            's' => 1.0,
-            'm' => 60.0,
-            'h' => 3600.0,
-            'd' => 86_400.0,
+    let is_unit = |c: char| !c.is_ascii_digit() && c != '.';
+    let mut seconds = 0.0;
+    for part in text.trim().split_inclusive(is_unit) {
+        let number = part.trim_end_matches(is_unit);
+        let unit = match &part[number.len()..] {
+            "s" | "" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            "d" => 86_400.0,
             _ => return Err(wrong()),
         };
         seconds += unit * number.parse::<f64>().map_err(|_| wrong())?;
-        number.clear();
-    }
-    if !number.is_empty() {
-        seconds += number.parse::<f64>().map_err(|_| wrong())?; // seconds without their letter
     }
     let length = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
     if length.is_zero() { Err(wrong()) } else { Ok(length) }

@@ -2,17 +2,9 @@
 
 use super::{ModelArgs, OutputArgs, PromptArgs};
 use crate::words::flags;
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use llm_lens::HeadName;
 use std::path::PathBuf;
-
-/// `inspect`.
-#[derive(Debug, Args)]
-pub struct InspectCommand {
-    /// What to look at.
-    #[command(subcommand)]
-    pub verb: InspectVerb,
-}
 
 /// What can be inspected.
 #[derive(Debug, Subcommand)]
@@ -44,18 +36,6 @@ pub enum InspectVerb {
     /// What the model loses without each head, and a checkpoint without some
     /// zh: 去掉每个头各损失多少；也可存下去掉几个头的检查点
     Prune(InspectPruneArgs),
-}
-
-impl InspectVerb {
-    /// Where it reports to.
-    pub fn output(&self) -> &OutputArgs {
-        match self {
-            InspectVerb::Model(args) => &args.output,
-            InspectVerb::Attention(args) => &args.output,
-            InspectVerb::Heads(args) => &args.output,
-            InspectVerb::Prune(args) => &args.on.output,
-        }
-    }
 }
 
 flags! {

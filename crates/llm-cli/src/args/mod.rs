@@ -33,8 +33,7 @@ pub use crew::CrewArgs;
 pub use data::DataArgs;
 pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub use inspect::{
-    InspectAttentionArgs, InspectCommand, InspectModelArgs, InspectPruneArgs, InspectVerb,
-    MeasuredArgs,
+    InspectAttentionArgs, InspectModelArgs, InspectPruneArgs, InspectVerb, MeasuredArgs,
 };
 pub(crate) use misplaced::in_its_place;
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
@@ -45,8 +44,7 @@ pub use report::ReportArgs;
 pub use runs::{RunsArgs, RunsOrder};
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use tokenizer::{
-    DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArgs, TokenizerCommand,
-    TokenizerTrainArgs, TokenizerVerb,
+    DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArgs, TokenizerTrainArgs, TokenizerVerb,
 };
 pub use trace::TraceArgs;
 pub use training::{ModelArgs, RecipeArgs, TrainArgs};
@@ -94,10 +92,12 @@ pub enum Verb {
     Eval(EvalArgs),
     /// Learn a tokenizer, use one, look at one
     /// zh: 训练、使用、查看分词器
-    Tokenizer(TokenizerCommand),
+    #[command(subcommand)]
+    Tokenizer(TokenizerVerb),
     /// Look inside a model: its sizes, who looks at whom, what each head does, which can go
     /// zh: 看模型内部：尺寸、谁看谁、每个头做什么、哪些头可以去掉
-    Inspect(InspectCommand),
+    #[command(subcommand)]
+    Inspect(InspectVerb),
     /// Follow one number of attention by hand: where it lies, what it is made of
     /// zh: 手工追踪注意力的一个数：它存在哪里，由什么算出
     Trace(TraceArgs),
@@ -142,10 +142,7 @@ flags! {
         /// Keep the weights as f32, bf16, q8 or q4, with 32, 16, 8 or 4 bits each: fewer are faster
         /// where the model is larger than the processor's caches
         /// zh: 权重存成 f32、bf16、q8 或 q4，每个 32、16、8 或 4 位：模型比处理器的缓存大时，位数越少越快
-        weights: Kept = "KIND" [
-            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
-            hide_possible_values = true,
-        ];
+        weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
         /// One JSON object for each text, with token numbers and log-probabilities
         /// zh: 每段文本一个 JSON 对象，带词元编号和对数概率
         json: bool;
@@ -174,10 +171,7 @@ flags! {
         batch: Option<usize> = "N" [visible_alias = "batch-size"];
         /// Score the model with weights rounded to bf16, q8 or q4, beside f32
         /// zh: 把权重舍入成 bf16、q8 或 q4 之后打分，与 f32 并列
-        weights: Kept = "KIND" [
-            value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true,
-            hide_possible_values = true,
-        ];
+        weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
         /// Write a row for every scored token into this file as CSV, with --json an object a line:
         /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone
         /// or `-`: to standard output, the table to standard error

@@ -70,15 +70,9 @@ flags! {
 impl SamplingArgs {
     /// What the library says about its settings, said about the flags.
     pub(crate) fn refused(e: llm_core::Error) -> RunError {
-        match e {
-            llm_core::Error::Config { field: "temperature", reason } => {
-                RunError::Usage(message!("--temp: {}", reason))
-            }
-            llm_core::Error::Config { field, reason } => {
-                RunError::Usage(message!("--{}: {}", field.replace('_', "-"), reason))
-            }
-            other => other.into(),
-        }
+        let llm_core::Error::Config { field, reason } = e else { return e.into() };
+        let flag = field.replace("temperature", "temp").replace('_', "-");
+        RunError::Usage(message!("--{}: {}", flag, reason))
     }
 
     /// Whether a text is asked for.

@@ -4,7 +4,7 @@ use super::OutputArgs;
 use super::choices::ENDS;
 use crate::words::{flags, one_of};
 use clap::builder::{OsStringValueParser, TypedValueParser, ValueParser};
-use clap::{Args, Subcommand, ValueHint};
+use clap::{Subcommand, ValueHint};
 use llm_core::recipe::EndOfText;
 use llm_run::tokenizers::{TokenizerKind, TokenizerOptions};
 use std::ffi::{OsStr, OsString};
@@ -83,14 +83,6 @@ flags! {
     }
 }
 
-/// `tokenizer`.
-#[derive(Debug, Args)]
-pub struct TokenizerCommand {
-    /// What to do.
-    #[command(subcommand)]
-    pub verb: TokenizerVerb,
-}
-
 /// What can be done with a tokenizer.
 #[derive(Debug, Subcommand)]
 pub enum TokenizerVerb {
@@ -106,18 +98,6 @@ pub enum TokenizerVerb {
     /// Kind, size and longest tokens; with --data: how many bytes a token stands for
     /// zh: 种类、大小和最长的词元；加 --data：一个词元代表多少字节
     Info(InfoArgs),
-}
-
-impl TokenizerVerb {
-    /// Where it reports to.
-    pub fn output(&self) -> &OutputArgs {
-        match self {
-            TokenizerVerb::Train(args) => &args.output,
-            TokenizerVerb::Encode(args) => &args.output,
-            TokenizerVerb::Decode(args) => &args.output,
-            TokenizerVerb::Info(args) => &args.output,
-        }
-    }
 }
 
 flags! {

@@ -191,23 +191,17 @@ impl TrainArgs {
 
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let RecipeArgs { length, learning, seed, .. } = &self.recipe;
-        let all = [
-            &self.files.val_frac.0,
-            &length.0,
-            &learning.0,
-            &seed.0,
-            &self.model.given(),
-            &self.heads.0,
-        ];
-        all.into_iter().flatten().map(|(name, value)| (*name, value.clone())).collect()
+        let TrainArgs { files, heads, recipe, .. } = self.clone();
+        let RecipeArgs { length, learning, seed, .. } = recipe;
+        let all = [files.val_frac.0, length.0, learning.0, seed.0, heads.0, self.model.given()];
+        all.into_iter().flatten().collect()
     }
 }
 
 impl ModelArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let all = [&self.sizes.0, &self.options.0, &self.further.given];
-        all.into_iter().flatten().map(|(name, value)| (*name, value.clone())).collect()
+        let ModelArgs { sizes, options, further, .. } = self.clone();
+        [sizes.0, options.0, further.given].into_iter().flatten().collect()
     }
 }

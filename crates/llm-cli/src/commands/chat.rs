@@ -41,11 +41,12 @@ pub fn chat(program: &Program, args: &ChatArgs) -> Result<()> {
     if n == 0 {
         return Err(RunError::Usage("-n 0: an answer needs a token".into()));
     }
-    if let Some(kind) = args.weights {
+    let weights = args.weights.flatten();
+    if let Some(kind) = weights {
         run.model = run.model.rounded(kind)?;
     }
     let system = args.system.as_deref();
-    let mut talk = Talk::new(&run.model, tokenizer.clone(), system, sampling, args.weights)?;
+    let mut talk = Talk::new(&run.model, tokenizer.clone(), system, sampling, weights)?;
     let mut answering = Answering {
         out: Out::default(),
         printer: Printer::new(Show::Safe),

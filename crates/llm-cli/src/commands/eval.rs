@@ -71,7 +71,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     }
     signals.heed();
     let (quiet, mut beside) = (args.output.quiet(), None);
-    if let Some(kind) = args.weights {
+    if let Some(kind) = args.weights.flatten() {
         let mut choices = FirstChoices::default();
         let each = |_, scored: &Scored<'_>| choices.remember(scored);
         let exact = score(&val, &run.model, batch, quiet, &signals, each)?;

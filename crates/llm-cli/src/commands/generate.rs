@@ -25,7 +25,7 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let defaults = TextDefaults::choose(None);
     let mut request = Request::new(&args.sampling, &defaults, &tokenizer, seed, &run.recipe.data)?;
     request.window = run.model.attention().spec().window;
-    request.weights = args.weights;
+    request.weights = args.weights.flatten();
     if let Some(kind) = request.weights {
         run.model = run.model.rounded(kind)?; // the prompt is read with the same numbers
     }

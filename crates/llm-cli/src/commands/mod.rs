@@ -26,7 +26,7 @@ use crate::console::print;
 use crate::crew::{self, CrewKind};
 use crate::error::Result;
 use crate::lang::Lang;
-use crate::learning::Learning;
+use crate::learning::watched;
 use crate::program::Program;
 use crate::settings;
 use crate::threads::in_pool;
@@ -48,17 +48,13 @@ pub(crate) fn dispatch(program: &Program, cli: &Cli, verb: &str) -> Result<()> {
         Some(Verb::Generate(args)) => in_pool(&args.output, |_| generate::generate(program, args)),
         Some(Verb::Chat(args)) => in_pool(&args.output, |_| chat::chat(program, args)),
         Some(Verb::Eval(args)) => in_pool(&args.output, |_| eval::eval(program, args)),
-        Some(Verb::Tokenizer(args)) => {
-            in_pool(args.verb.output(), |_| tokenizer::tokenizer(program, args))
-        }
+        Some(Verb::Tokenizer(verb)) => tokenizer::tokenizer(program, verb),
         Some(Verb::Trace(args)) => in_pool(&args.output, |_| trace::trace(program, args)),
         Some(Verb::Bench(args)) => in_pool(&args.output, |n| bench::bench(program, args, n)),
         Some(Verb::Compare(args)) => in_pool(&args.output, |n| compare::compare(program, args, n)),
         Some(Verb::Export(args)) => in_pool(&args.output, |_| export::export(program, args)),
         Some(Verb::Import(args)) => in_pool(&args.output, |_| import::import(program, args)),
-        Some(Verb::Inspect(args)) => {
-            in_pool(args.verb.output(), |_| inspect::inspect(program, args))
-        }
+        Some(Verb::Inspect(verb)) => inspect::inspect(program, verb),
         Some(Verb::Runs(args)) => runs::runs(args),
         Some(Verb::Report(args)) => in_pool(&args.output, |n| report::report(program, args, n)),
         Some(Verb::Completions { shell }) => completions(program, *shell),
@@ -111,8 +107,7 @@ fn print_config(
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: None };
     let (options, _) = &in_time(&program.models, options, &clock)?;
-    let watch = Learning::new(args.output.quiet());
-    let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
+    let plan = watched(args.output.quiet(), |watch| Plan::new(&program.models, options, watch))?;
     let decided = &plan.decided();
     print(settings::printable_config(program.models.name, decided, args, options, threads))
 }

@@ -1,14 +1,19 @@
 //! A setting as a flag.
 
-use super::spelled::{SPELLED, Spelling, Words};
+use super::spelled::{SPELLED, Spelling};
 use crate::lang::Lang;
 use crate::messages::spelled;
-use crate::words::chosen;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
+use crate::words::{chosen, possible};
+use clap::builder::{TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, value_parser};
+use llm_core::model::{Mlp, Norm};
+use llm_core::optim::{OPTIMIZERS, OptimizerRow};
 use llm_core::settings::Value;
 use llm_run::defaults::Start;
 use llm_run::settings::Setting;
+
+/// Words that can be typed, each with what the help says about it, in both languages.
+type Words = Vec<(&'static str, &'static str)>;
 
 /// A setting that can be typed.
 #[derive(Clone, Debug)]
@@ -49,7 +54,7 @@ impl Flag {
             Value::Whole(_) => Kind::Whole(spelling.most),
             Value::Float(_) => Kind::F32,
             Value::Double(_) => Kind::F64,
-            _ if setting.choices().is_empty() && (spelling.words)().is_empty() => Kind::List,
+            _ if setting.choices().is_empty() && setting.name != "optimizer" => Kind::List,
             _ => Kind::Word,
         };
         Flag { setting, name: setting.name.replace('_', "-").leak(), kind, spelling }
@@ -62,11 +67,13 @@ impl Flag {
 
     /// The words that can be typed, each with what the help says about it, in both languages.
     pub fn words(&self) -> Words {
-        let words = (self.spelling.words)();
-        if words.is_empty() {
-            return self.setting.choices().into_iter().map(|word| (word, "")).collect();
+        match (self.name, self.spelling.words) {
+            ("norm", _) => Norm::ALL.map(|of| (of.name(), of.row().doc)).to_vec(),
+            ("mlp", _) => Mlp::ALL.map(|of| (of.name(), of.row().doc)).to_vec(),
+            ("optimizer", _) => optimizers(OPTIMIZERS),
+            (_, []) => self.setting.choices().into_iter().map(|word| (word, "")).collect(),
+            (_, words) => words.to_vec(),
         }
-        words
     }
 
     /// What the help says, with the values of a new run by what it learns.
@@ -127,12 +134,13 @@ impl Flag {
     }
 }
 
+/// The names of optimizers.
+pub(super) fn optimizers(rows: &[OptimizerRow]) -> Words {
+    rows.iter().map(|of| (of.name, of.doc)).collect()
+}
+
 /// Reads one of these words, of which the help says something in both languages.
 pub(super) fn word_parser(words: Words) -> ValueParser {
-    let possible = |(word, help)| match help {
-        "" => PossibleValue::new(word),
-        help => PossibleValue::new(word).help(chosen(help)),
-    };
     // Not a text, so that files of settings leave the judgement to it.
-    PossibleValuesParser::new(words.into_iter().map(possible)).map(Value::Text).into()
+    possible(words).map(Value::Text).into()
 }

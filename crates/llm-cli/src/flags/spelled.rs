@@ -1,11 +1,6 @@
 //! How settings are typed, where that is more than their name.
 
 use crate::words::described;
-use llm_core::model::{Mlp, Norm};
-use llm_core::optim::{OPTIMIZERS, OptimizerRow};
-
-/// Words that can be typed, each with what the help says about it, in both languages.
-pub type Words = Vec<(&'static str, &'static str)>;
 
 /// How a setting is typed, where that is more than its name.
 #[derive(Clone, Copy, Debug)]
@@ -19,13 +14,13 @@ pub(super) struct Spelling {
     /// The largest whole number.
     pub most: u64,
     /// The words that can be typed, where the help says something about each.
-    pub words: fn() -> Words,
+    pub words: &'static [(&'static str, &'static str)],
 }
 
 impl Spelling {
     pub const fn of(setting: &'static str) -> Spelling {
-        let (aliases, most): (&[&str], _) = (&[], u64::MAX);
-        Spelling { setting, placeholder: None, aliases, often: false, most, words: Vec::new }
+        let most = u64::MAX;
+        Spelling { setting, placeholder: None, aliases: &[], often: false, most, words: &[] }
     }
 
     const fn value(self, placeholder: &'static str) -> Spelling {
@@ -44,7 +39,7 @@ impl Spelling {
         Spelling { most: most as u64, ..self }
     }
 
-    const fn words(self, words: fn() -> Words) -> Spelling {
+    const fn words(self, words: &'static [(&'static str, &'static str)]) -> Spelling {
         Spelling { words, ..self }
     }
 }
@@ -57,18 +52,15 @@ pub(super) const SPELLED: &[Spelling] = &[
     Spelling::of("seq").value("T").or(&["seq-len", "ctx", "block-size"]).often(),
     Spelling::of("dmodel").value("C").or(&["d-model", "n-embd"]).often(),
     Spelling::of("layers").value("L").or(&["n-layers", "n-layer"]).often(),
-    Spelling::of("activation").words(|| {
-        described![
+    Spelling::of("activation").words(described![
             /// GELU in its tanh form, GPT-2's
             /// zh: tanh 形式的 GELU，GPT-2 用的
             "gelu_tanh",
             /// GELU as it is defined
             /// zh: 按定义计算的 GELU
             "gelu",
-        ]
-    }),
-    Spelling::of("init").words(|| {
-        described![
+    ]),
+    Spelling::of("init").words(described![
             /// Standard deviation 1/√fan_in
             /// zh: 标准差 1/√fan_in
             "fan-in",
@@ -78,25 +70,21 @@ pub(super) const SPELLED: &[Spelling] = &[
             /// Like fan-in; what blocks add to the stream starts at 0
             /// zh: 同 fan-in；各块加到残差流上的从 0 开始
             "zero-out",
-        ]
-    }),
+    ]),
     Spelling::of("steps").or(&["max-steps", "max-iters"]).often(),
     Spelling::of("batch").value("B").or(&["batch-size"]).often(),
     Spelling::of("accum").or(&["grad-accum", "gradient-accumulation-steps"]).up_to(u32::MAX),
-    Spelling::of("loss_on").value("WHAT").often().words(|| {
-        described![
+    Spelling::of("loss_on").value("WHAT").often().words(described![
             /// The answers, each with what ends it
             /// zh: 回答，连同它的结束标记
             "answers",
             /// All tokens
             /// zh: 全部词元
             "all",
-        ]
-    }),
+    ]),
     Spelling::of("dropout").value("P").often(),
     Spelling::of("lr").or(&["learning-rate"]).often(),
-    Spelling::of("schedule").often().words(|| {
-        described![
+    Spelling::of("schedule").often().words(described![
             /// Always the peak
             /// zh: 始终是峰值
             "constant",
@@ -109,13 +97,11 @@ pub(super) const SPELLED: &[Spelling] = &[
             /// Warm-up, stable, decay in the last fifth after the warm-up
             /// zh: 预热、平稳，预热后剩下步数的最后五分之一下降
             "wsd",
-        ]
-    }),
+    ]),
     Spelling::of("warmup").or(&["warmup-steps", "warmup-iters"]).often(),
     Spelling::of("decay_steps").or(&["lr-decay-iters"]),
     Spelling::of("clip").or(&["grad-clip"]).often(),
-    Spelling::of("matmul").often().words(|| {
-        described![
+    Spelling::of("matmul").often().words(described![
             /// Not rounded
             /// zh: 不舍入
             "f32",
@@ -125,15 +111,11 @@ pub(super) const SPELLED: &[Spelling] = &[
             /// 11 bits of precision inside the products, for a GPU with matrix units
             /// zh: 乘积里用 11 位精度，给有矩阵单元的 GPU 用
             "f16",
-        ]
-    }),
-    Spelling::of("optimizer").value("NAME").words(|| optimizers(OPTIMIZERS)),
+    ]),
+    Spelling::of("optimizer").value("NAME"),
     Spelling::of("weight_decay").often(),
     Spelling::of("seed").often(),
-    Spelling::of("norm").words(|| Norm::ALL.map(|of| (of.name(), of.row().doc)).to_vec()),
-    Spelling::of("mlp").words(|| Mlp::ALL.map(|of| (of.name(), of.row().doc)).to_vec()),
-    Spelling::of("positions").words(|| {
-        described![
+    Spelling::of("positions").words(described![
             /// A table of positions
             /// zh: 位置表
             "learned",
@@ -143,8 +125,7 @@ pub(super) const SPELLED: &[Spelling] = &[
             /// The attention turns queries and keys by them
             /// zh: 注意力按位置旋转查询和键
             "rotary",
-        ]
-    }),
+    ]),
     Spelling::of("ngram_rows").value("R"),
     Spelling::of("heads").value("H").or(&["n-heads", "n-head"]).often(),
     Spelling::of("kv_heads").value("G").or(&["n-kv-heads"]),
@@ -152,8 +133,3 @@ pub(super) const SPELLED: &[Spelling] = &[
     Spelling::of("window").or(&["sliding-window"]),
     Spelling::of("soft_cap").value("C"),
 ];
-
-/// The names of optimizers.
-pub(super) fn optimizers(rows: &[OptimizerRow]) -> Words {
-    rows.iter().map(|of| (of.name, of.doc)).collect()
-}

@@ -1,7 +1,6 @@
 //! Every flag of a setting, and where it stands in the help.
 
-use super::row::{Flag, word_parser};
-use super::spelled::optimizers;
+use super::row::{Flag, optimizers, word_parser};
 use clap::builder::ValueParser;
 use llm_run::models::Models;
 use llm_run::settings::{ALL_OPTIONS, Setting, all_settings, settings_of};

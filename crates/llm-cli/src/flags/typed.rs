@@ -22,17 +22,13 @@ macro_rules! arguments {
         }
 
         impl<$($generic)*> clap::FromArgMatches for $type {
-            fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
                 let mut typed = Self::default();
-                $read(&mut typed, matches);
-                Ok(typed)
+                typed.update_from_arg_matches(matches).map(|()| typed)
             }
 
-            fn update_from_arg_matches(
-                &mut self,
-                matches: &clap::ArgMatches,
-            ) -> Result<(), clap::Error> {
-                $read(self, matches);
+            fn update_from_arg_matches(&mut self, of: &ArgMatches) -> Result<(), clap::Error> {
+                $read(self, of);
                 Ok(())
             }
         }

@@ -108,7 +108,7 @@ impl Request {
             sampling,
             slide: args.slide,
             window: None,
-            stops: Stops::new(args.stop.iter().map(|stop| prompt::bytes_of(stop))),
+            stops: Stops::new(args.stop.iter().map(|stop| stop.as_encoded_bytes().to_vec())),
             asked: None,
             show: match (yes(args.raw), yes(args.escape_bytes)) {
                 (true, _) => Show::Raw,
@@ -138,14 +138,9 @@ impl Request {
     /// # Errors
     /// [`RunError::Usage`] if not.
     pub fn check_slide(&self, window: usize) -> Result<()> {
-        match self.slide {
-            Some(slide) if !(1..=window).contains(&slide) => Err(RunError::Usage(message!(
-                "--slide {} is outside 1..={}, the model's context",
-                slide,
-                window
-            ))),
-            _ => Ok(()),
-        }
+        let wrong = self.slide.filter(|slide| !(1..=window).contains(slide));
+        let why = |n| message!("--slide {} is outside 1..={}, the model's context", n, window);
+        wrong.map_or(Ok(()), |slide| Err(RunError::Usage(why(slide))))
     }
 
     /// Writes the prompt and what follows it, as often as asked for: to be read, or with `json` one

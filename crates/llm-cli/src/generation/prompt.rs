@@ -9,7 +9,6 @@ use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
 use llm_formats::files::{small_file, small_stdin};
 use llm_run::data::Beginning;
-use std::ffi::OsStr;
 use std::path::Path;
 
 /// Most bytes of a prompt: more than any model's context can hold.
@@ -25,18 +24,16 @@ impl PromptArgs {
         let vocab_size = tokenizer.vocab_size();
         let ids = self.ids.concat();
         if let Some(id) = ids.iter().find(|&&id| id as usize >= vocab_size) {
-            return Err(RunError::Usage(message!(
-                "--prompt-ids {}: the model's tokens are 0 to {}",
-                id,
-                vocab_size.saturating_sub(1)
-            )));
+            let last = vocab_size.saturating_sub(1);
+            let why = message!("--prompt-ids {}: the model's tokens are 0 to {}", id, last);
+            return Err(RunError::Usage(why));
         }
         let start = self.start.as_deref();
         let file = start.and_then(|word| word.to_str()?.strip_prefix("FILE:"));
         let text = self.text.as_deref().or(start.filter(|_| file.is_none()));
         let text = match (text, self.file.as_deref().or(file.map(Path::new))) {
             _ if !ids.is_empty() => return Ok(ids),
-            (Some(text), _) => bytes_of(text),
+            (Some(text), _) => text.as_encoded_bytes().to_vec(),
             (None, Some(path)) => read(path)?,
             (None, None) => Vec::new(),
         };
@@ -45,12 +42,8 @@ impl PromptArgs {
         }
         encode_marked(tokenizer, &text).map_err(|e| match e {
             Error::UnknownUnit { .. } => {
-                let flag = self.flag().unwrap_or_default();
-                RunError::Data(message!(
-                    "{}: {}; the model never saw it, leave it out",
-                    flag,
-                    with_causes(&e)
-                ))
+                let (flag, why) = (self.flag().unwrap_or_default(), with_causes(&e));
+                RunError::Data(message!("{}: {}; the model never saw it, leave it out", flag, why))
             }
             other => other.into(),
         })
@@ -91,15 +84,4 @@ fn read(path: &Path) -> Result<Vec<u8>> {
         return Err(RunError::Input { path: path.into(), why });
     }
     Ok(text)
-}
-
-/// The bytes of an argument, whatever they are.
-#[cfg(unix)]
-pub(super) fn bytes_of(text: &OsStr) -> Vec<u8> {
-    std::os::unix::ffi::OsStrExt::as_bytes(text).to_vec()
-}
-
-#[cfg(not(unix))]
-pub(super) fn bytes_of(text: &OsStr) -> Vec<u8> {
-    text.to_string_lossy().into_owned().into_bytes()
 }

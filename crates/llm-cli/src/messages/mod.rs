@@ -1,23 +1,17 @@
 //! The words of both languages. What is measured, trained or followed is data elsewhere; here it
 //! gets its words.
 //!
-//! Pages say everything twice: their sentences stand side by side, a function each. What is printed
-//! is said once, in the language that was chosen: [`said`] is the one place that does.
+//! What is printed is said once, in the language that was chosen: [`said`] is the one place that does.
+//! Pages say everything twice, see [`in_both`].
 //!
 //! | file | holds |
 //! |---|---|
-//! | `train.rs` | the bar of a run |
-//! | `inspect.rs` | labels of pages about heads |
-//! | `trace.rs` | one score of attention, step by step |
 //! | `zh/` | Chinese by template; patterns of what others write: clap, the system, TOML, JSON |
 //! | `help.rs` | the lines of `--help` |
 //!
 //! The pages of a run and of a comparison have their words in `llm-report`.
 
 mod help;
-pub(crate) mod inspect;
-pub(crate) mod trace;
-pub(crate) mod train;
 
 #[cfg(test)]
 pub(crate) use help::about;
@@ -43,12 +37,17 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     ])
 });
 
-/// Options as the flags that they are.
-struct Flags;
+/// A language, with options as the flags that they are.
+struct Terminal(Lang);
 
-impl Language for Flags {
-    fn translation(&self, _: &str) -> Option<&str> {
-        None
+impl Language for Terminal {
+    fn translation(&self, template: &str) -> Option<&str> {
+        CATALOGUE.translation(template).filter(|_| self.0 == Lang::Zh)
+    }
+
+    fn words(&self, words: &str) -> Option<String> {
+        let said = CATALOGUE.translation(words).map(String::from);
+        said.or_else(|| CATALOGUE.words(words)).filter(|_| self.0 == Lang::Zh)
     }
 
     fn name(&self, name: &str) -> String {
@@ -60,45 +59,20 @@ impl Language for Flags {
     }
 }
 
-/// Chinese with options as flags.
-struct Chinese;
-
-impl Language for Chinese {
-    fn translation(&self, template: &str) -> Option<&str> {
-        CATALOGUE.translation(template)
-    }
-
-    fn words(&self, words: &str) -> Option<String> {
-        self.translation(words).map(String::from).or_else(|| CATALOGUE.words(words))
-    }
-
-    fn name(&self, name: &str) -> String {
-        Flags.name(name)
-    }
-
-    fn option(&self, name: &str) -> String {
-        Flags.option(name)
-    }
-}
-
 /// A message in the language that was chosen.
 pub(crate) fn said(message: impl Into<Message>) -> String {
-    let language: &dyn Language = match Lang::chosen() {
-        Lang::En => &Flags,
-        Lang::Zh => &Chinese,
-    };
-    message.into().said(language)
+    message.into().said(&Terminal(Lang::chosen()))
 }
 
 /// A message in English, its options as flags.
 pub(crate) fn spelled(message: &Message) -> String {
-    message.said(&Flags)
+    message.said(&Terminal(Lang::En))
 }
 
 /// A message in both languages, for a page.
 pub(crate) fn in_both(message: impl Into<Message>) -> Bilingual {
     let message = message.into();
-    Bilingual::new(spelled(&message), message.said(&Chinese))
+    Bilingual::new(spelled(&message), message.said(&Terminal(Lang::Zh)))
 }
 
 /// A time as a person says it: `0.4 s`, `38 s`, `2 min 5 s`, `1 h 3 min`.

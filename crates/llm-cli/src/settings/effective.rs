@@ -62,10 +62,8 @@ const TABLES: [(&str, &str); 4] = [
 
 /// What a file of settings says of the flags of this command that are no settings of a run, given or not.
 pub(crate) fn typed(command: &Command, matches: &ArgMatches) -> Vec<Beside> {
-    let verb = matches.subcommand();
-    if let Some((of, inner)) =
-        verb.and_then(|(of, inner)| Some((command.find_subcommand(of)?, inner)))
-    {
+    let inner = matches.subcommand().map(|(of, inner)| (command.find_subcommand(of), inner));
+    if let Some((Some(of), inner)) = inner {
         return typed(of, inner);
     }
     let of_arg = |arg: &Arg| {

@@ -2,6 +2,7 @@
 
 use crate::args::in_one_line;
 use crate::error::{Result, RunError, foreign};
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use llm_core::base::{Message, system_reason};
@@ -179,12 +180,8 @@ impl File<'_> {
     fn unknown(&mut self, key: &str, flag: &str) -> Message {
         let words = [self.command.get_name().to_string(), format!("--{flag}")];
         let near = self.command.try_get_matches_from_mut(words).err().and_then(|e| {
-            match e.get(clap::error::ContextKind::SuggestedArg)? {
-                clap::error::ContextValue::String(near) => {
-                    Some(near.trim_start_matches('-').replace('-', "_"))
-                }
-                _ => None,
-            }
+            let ContextValue::String(near) = e.get(ContextKind::SuggestedArg)? else { return None };
+            Some(near.trim_start_matches('-').replace('-', "_"))
         });
         let near = near.filter(|near| self.arg(&near.replace('_', "-")).is_some());
         match near {

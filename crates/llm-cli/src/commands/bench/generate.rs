@@ -20,7 +20,7 @@ const TEXTS: usize = 5;
 pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let Bench { program, args, .. } = *bench;
     let bandwidth = peak::bandwidth();
-    let kind = args.weights;
+    let kind = args.weights.flatten();
     let mut measurements = Vec::new();
     let after = args.after.unwrap_or(1);
     // Sizes of your own: one model, and the others' are those of the larger.

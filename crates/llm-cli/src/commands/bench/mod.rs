@@ -50,7 +50,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
             program.models.name,
             env!("CARGO_PKG_VERSION"),
             counted!(threads, "thread"),
-            kernels(args.matmul),
+            kernels(args.matmul.unwrap_or_default()),
             peak
         ));
     }

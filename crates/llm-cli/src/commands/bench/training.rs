@@ -29,7 +29,7 @@ pub(super) fn run(
     let model = w.model_of(bench.program, &args.model, w.seq_len.max(64))?;
     let flops = model.flops(w.batch_size, w.seq_len);
     let (mut trainer, data) = prepare(model, w)?;
-    trainer.recipe.matmul = args.matmul;
+    trainer.recipe.matmul = args.matmul.unwrap_or_default();
     let device = args.device.clone().unwrap_or_default();
     let mut gpu = opened(&device, &trainer, Some(&data))?;
     if let Some(gpu) = gpu.as_ref().filter(|_| !args.json()) {

@@ -2,9 +2,9 @@
 
 use crate::lang::Lang;
 use crate::messages::said;
-use crate::table::{Column, table};
 use llm_core::base::thousands;
 use llm_core::message;
+use llm_messages::table::{Column, table};
 use llm_report::{Compared, Comparison, GroupSpread, fact_label};
 
 /// Everything for a person at a terminal.
@@ -29,7 +29,7 @@ pub(super) fn text(comparison: &Comparison, room: usize) -> String {
         text.push('\n');
     }
     for line in &comparison.conclusion {
-        text.push_str(&format!("{}\n", Lang::said(line.clone())));
+        text.push_str(&format!("{}\n", Lang::chosen().of(line)));
     }
     text
 }

@@ -6,7 +6,7 @@ use crate::commands::written;
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
 use crate::error::{Result, RunError};
 use crate::generation::prompt_tokens;
-use crate::messages::{inspect as say, said, spelled};
+use crate::messages::{in_both, said, spelled};
 use crate::program::Program;
 use llm_core::base::escape::safe_text;
 use llm_core::base::{Message, memory, real_path, replace_file, thousands};
@@ -321,8 +321,8 @@ impl View<'_> {
         let bytes: Vec<u8> = tokens.iter().flat_map(bytes_of).copied().collect();
         let text = if bytes.is_empty() { self.maps.tokens.join(" ") } else { safe_text(&bytes) };
         let facts = vec![
-            Fact::new(say::text(), text),
-            Fact::new(say::first_shown(), self.first.to_string()),
+            Fact::new(in_both("Text"), text),
+            Fact::new(in_both("First token shown"), self.first.to_string()),
         ];
         let attention = Some(self.maps.clone());
         Page { attention, ..page_of(path, program, "attention", facts) }

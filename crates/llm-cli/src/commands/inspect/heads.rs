@@ -5,14 +5,14 @@ use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::MeasuredArgs;
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
-use crate::messages::{in_both, inspect as say, said};
+use crate::messages::{in_both, said};
 use crate::program::Program;
 use crate::signals::Signals;
-use crate::table::{Column as Shown, table};
 use llm_core::base::{Message, memory, thousands};
 use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
-use llm_report::{Bilingual, Fact, HeadRow, Page, named, role_label};
+use llm_messages::table::{Column as Shown, table};
+use llm_report::{Fact, HeadRow, Page, named, role_label};
 use llm_run::folder::to_load;
 use llm_run::plan::load;
 use serde_json::json;
@@ -154,16 +154,15 @@ fn heading(column: Column) -> &'static str {
 }
 
 fn page(program: &Program, path: &Path, measured: &Message, report: &HeadsReport) -> Page {
-    let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
+    let mut facts = vec![Fact::new(in_both("Measured on"), in_both(measured))];
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let shown = |s: &Spread| {
             let [mean, std, min, max] = [s.mean, s.std, s.min, s.max].map(|x| format!("{x:.3}"));
-            say::spread(mean, std, min, max)
+            message!("mean {}, std {}, {} .. {}", mean, std, min, max)
         };
         let (a, projected) = (shown(&spreads.concatenated), shown(&spreads.projected));
-        let both = |a: String, projected: String| format!("A: {a} | A·W_o: {projected}");
-        let value = Bilingual::new(both(a.en, projected.en), both(a.zh, projected.zh));
-        facts.push(Fact::new(say::outputs_of(layer), value));
+        let value = in_both(message!("A: {} | A·W_o: {}", a, projected));
+        facts.push(Fact::new(in_both(message!("Outputs of layer {}", layer)), value));
     }
     Page {
         heads: report.rows.iter().map(HeadRow::from).collect(),

@@ -7,19 +7,22 @@ mod model;
 mod output;
 mod prune;
 
-use crate::args::{InspectCommand, InspectVerb};
+use crate::args::InspectVerb;
 use crate::error::Result;
 use crate::program::Program;
+use crate::threads::in_pool;
 
 /// Does what the verb says.
 ///
 /// # Errors
 /// Usage, input, data, checkpoint and output errors, each naming the flag or file.
-pub fn inspect(program: &Program, command: &InspectCommand) -> Result<()> {
-    match &command.verb {
-        InspectVerb::Model(args) => model::model(program, args),
-        InspectVerb::Attention(args) => attention::attention(program, args),
-        InspectVerb::Heads(args) => heads::heads(program, args),
-        InspectVerb::Prune(args) => prune::prune(program, args),
+pub fn inspect(program: &Program, verb: &InspectVerb) -> Result<()> {
+    match verb {
+        InspectVerb::Model(args) => in_pool(&args.output, |_| model::model(program, args)),
+        InspectVerb::Attention(args) => {
+            in_pool(&args.output, |_| attention::attention(program, args))
+        }
+        InspectVerb::Heads(args) => in_pool(&args.output, |_| heads::heads(program, args)),
+        InspectVerb::Prune(args) => in_pool(&args.on.output, |_| prune::prune(program, args)),
     }
 }

@@ -8,7 +8,7 @@ use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::InspectPruneArgs;
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb};
-use crate::messages::{in_both, inspect as say};
+use crate::messages::in_both;
 use crate::next_commands;
 use crate::program::Program;
 use crate::signals::Signals;
@@ -214,13 +214,13 @@ fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) 
 }
 
 fn page(program: &Program, path: &Path, measured: &Message, found: &Found) -> Page {
-    let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
+    let mut facts = vec![Fact::new(in_both("Measured on"), in_both(measured))];
     if let Some(dropped) = &found.dropped {
-        facts.push(Fact::new(say::heads_off(), names(&dropped.heads)));
-        facts.push(Fact::new(say::loss_then(), format!("{:.4}", dropped.score.loss)));
+        facts.push(Fact::new(in_both("Switched off"), names(&dropped.heads)));
+        facts.push(Fact::new(in_both("Loss then"), format!("{:.4}", dropped.score.loss)));
         if let Some(share) = dropped.score.details.facts_share() {
             let percent = format!("{:.1} %", 100.0 * share);
-            facts.push(Fact::new(say::facts_then(), percent));
+            facts.push(Fact::new(in_both("Facts right then"), percent));
         }
     }
     Page { prune: Some(found.into()), ..page_of(path, program, "prune", facts) }

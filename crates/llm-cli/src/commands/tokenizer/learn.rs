@@ -3,7 +3,7 @@
 use crate::args::{TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;
 use crate::error::{Result, RunError, of_verb};
-use crate::learning::Learning;
+use crate::learning::watched;
 use crate::next_commands;
 use crate::program::Program;
 use llm_core::base::escape::one_line;
@@ -36,7 +36,7 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
         }
     };
     let quiet = args.output.quiet();
-    let made = Learning::new(quiet).watch(|watch| make(&choice, &input, 0.0, watch))?;
+    let made = watched(quiet, |watch| make(&choice, &input, 0.0, watch))?;
     let blob = made.tokenizer.blob();
     replace_file(&args.save, |file| file.write_all(&blob))
         .map_err(|e| RunError::not_created(&args.save, e, hint))?;

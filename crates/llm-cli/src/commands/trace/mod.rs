@@ -7,7 +7,6 @@ use crate::console::{print, room, show};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::generation::shown;
-use crate::lang::Lang;
 use crate::program::Program;
 use llm_core::base::Message;
 use llm_core::message;
@@ -40,7 +39,7 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
     if args.json || args.output.json() {
         print(events::line(&Event::Trace(&walk)))?;
     } else {
-        show(&printed::text(&walk, Lang::chosen(), args.all, room()))?;
+        show(&printed::text(&walk, args.all, room()))?;
     }
     match walk.kernel.agrees {
         true => Ok(()),

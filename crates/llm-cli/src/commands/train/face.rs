@@ -8,7 +8,7 @@ use crate::console::{Out, note, noted};
 use crate::error::{Result, sentence};
 use crate::events::{self, Event as Json};
 use crate::generation::Request;
-use crate::learning::Learning;
+use crate::learning::watched;
 use crate::messages::{in_both, lasting, spelled};
 use crate::next_commands;
 use crate::probes;
@@ -341,8 +341,7 @@ impl Face for Shown<'_> {
     fn plan(&mut self, make: &mut MakePlan<'_>) -> Result<Plan> {
         alone::refuse_prompt_alone(self.program, self.args)?;
         let foreign = self.args.nano_gpt.notes(&self.program.models)?;
-        let learning = Learning::new(self.args.output.quiet());
-        let mut plan = learning.watch(|watch| make(watch))?;
+        let mut plan = watched(self.args.output.quiet(), |watch| make(watch))?;
         plan.notes.extend(foreign.into_iter().map(Note::Said));
         self.ask(&plan)?;
         Ok(plan)

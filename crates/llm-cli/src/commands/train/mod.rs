@@ -31,8 +31,8 @@ pub(crate) fn train(
 ) -> Result<()> {
     let mut shown = Shown::new(program, args, threads);
     let crew = team.map(|team| -> &mut dyn Crew {
-        shown.together = team.together();
-        team.crew()
+        shown.together = team.together.clone();
+        &mut team.crew
     });
     let identity = identity(program, args, threads);
     let done = run(&program.models, options, identity, crew, &mut shown);

@@ -1,4 +1,4 @@
-//! A walk as a person reads it, line by line in either language.
+//! A walk as a person reads it, line by line in the language that was chosen.
 
 mod numbers;
 mod output;
@@ -9,18 +9,18 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-use crate::lang::Lang;
-use crate::messages::trace as say;
+use crate::messages::said;
+use llm_core::base::Message;
+use llm_core::message;
 use llm_lens::trace::{Bias, Place, Sum, Walk};
-use llm_report::Bilingual;
 use numbers::{Line, columns, lines, number};
 
 /// Before every line but the titles.
 const INDENT: &str = "   ";
 
 /// The whole text in `room` columns; `all`: nothing is left out of long sums and tables.
-pub(super) fn text(walk: &Walk, lang: Lang, all: bool, room: usize) -> String {
-    let mut page = Printed { walk, lang, all, room, steps: 0, text: String::new() };
+pub(super) fn text(walk: &Walk, all: bool, room: usize) -> String {
+    let mut page = Printed { walk, all, room, steps: 0, text: String::new() };
     page.opening();
     page.sizes();
     page.shapes();
@@ -39,7 +39,6 @@ pub(super) fn text(walk: &Walk, lang: Lang, all: bool, room: usize) -> String {
 /// The text as it grows.
 struct Printed<'a> {
     walk: &'a Walk,
-    lang: Lang,
     all: bool,
     room: usize,
     steps: usize,
@@ -48,15 +47,15 @@ struct Printed<'a> {
 
 impl Printed<'_> {
     /// The next step's title, behind an empty line.
-    fn title(&mut self, title: Bilingual) {
+    fn title(&mut self, title: impl Into<Message>) {
         self.steps += 1;
-        let line = format!("\n{}. {}\n", self.steps, self.lang.of(title));
+        let line = format!("\n{}. {}\n", self.steps, said(title));
         self.text.push_str(&line);
     }
 
     /// A line in words.
-    fn say(&mut self, line: Bilingual) {
-        self.line(self.lang.of(line));
+    fn say(&mut self, line: impl Into<Message>) {
+        self.line(said(line));
     }
 
     /// A line that is the same in all languages.
@@ -79,7 +78,7 @@ impl Printed<'_> {
     ) -> Vec<Vec<String>> {
         let shown = |line| match line {
             Line::At(at) => row(at),
-            Line::More(n) => vec![self.lang.of(say::more(n))],
+            Line::More(n) => vec![said(message!("… {} more", n))],
         };
         lines(n, self.all, wanted).into_iter().map(shown).collect()
     }
@@ -99,7 +98,7 @@ impl Printed<'_> {
             rows.push(vec![name, String::new(), format!("= {}", number(value))]);
         }
         self.table(&rows);
-        self.say(say::sum_of(name, number(sum.value)));
+        self.say(message!("{} = sum = {}", name, number(sum.value)));
     }
 
     /// `((b*T + t)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10`: a row of q, k, v or att.

@@ -2,7 +2,8 @@
 
 use super::numbers::list;
 use super::{Printed, number};
-use crate::messages::trace as say;
+use crate::messages::said;
+use llm_core::message;
 use llm_lens::trace::{Place, Walk};
 
 impl Printed<'_> {
@@ -10,7 +11,8 @@ impl Printed<'_> {
         let Walk { row, sizes, place, .. } = self.walk;
         let (t, i) = (sizes.seq_len, place.query);
         let first = sizes.score(Place { key: 0, ..*place });
-        self.title(say::softmax(i, Self::span(first, t)));
+        let span = Self::span(first, t);
+        self.title(message!("Softmax of row i = {} over all j, scores[{}]", i, span));
         self.line(format!("P[j] = e^(S[j] - max)/sum, max = {}", number(row.max)));
         let mut rows = vec![["j", "S", "e^S", "e^(S - max)", "P", ""].map(String::from).to_vec()];
         rows.extend(self.rows(t, &[i, place.key], |j| {
@@ -21,20 +23,19 @@ impl Printed<'_> {
         let plain: f64 = row.scores.iter().map(|s| s.exp()).sum();
         let total: f64 = row.probs.iter().sum();
         let sums = [plain, row.sum, total].map(number);
-        let mut last = vec![self.lang.of(say::sum()), String::new()];
-        last.extend(sums);
-        rows.push(last);
+        rows.push([said("sum"), String::new()].into_iter().chain(sums).collect());
         self.table(&rows);
         self.line(format!("P = {}", list(&row.probs, self.all)));
-        self.say(say::kernel_keeps(number(row.max + row.sum.ln())));
+        let kept = number(row.max + row.sum.ln());
+        self.say(message!("the fast kernel keeps only ln sum e^S = {} of this row", kept));
     }
 
     pub(super) fn weighted_sum(&mut self) {
         let walk = self.walk;
         let (d, place) = (walk.sizes.head_dim, walk.place);
         self.title(match walk.one_head {
-            true => say::weighted_sum(),
-            false => say::weighted_sum_of_head(),
+            true => "Weighted sum: att[b, i, :] = sum over j of P[j]*v[b, j, :]",
+            false => "Weighted sum: att[b, i, h, :] = sum over j of P[j]*v[b, j, h, :]",
         });
         let mut rows = vec![["j", "P", "v", ""].map(String::from).to_vec()];
         rows.extend(self.rows(walk.values.len(), &[place.query, place.key], |j| {
@@ -48,7 +49,7 @@ impl Printed<'_> {
         }));
         self.table(&rows);
         if !walk.head_used {
-            self.say(say::zeros_are_stored());
+            self.say("this head is switched off: zeros are stored in place of the sum");
         }
         let att = list(&walk.row.att, self.all);
         let name = if walk.one_head { "att" } else { "att_h" };

@@ -1,7 +1,7 @@
 //! Where query and key lie, their product, the score.
 
 use super::{Printed, number};
-use crate::messages::trace as say;
+use llm_core::message;
 use llm_lens::trace::Place;
 
 impl Printed<'_> {
@@ -11,7 +11,7 @@ impl Printed<'_> {
         let [t, c, d] = [s.seq_len, s.d_model, s.head_dim];
         let names =
             if self.walk.one_head { ["qi", "kj", "vj"] } else { ["q_base", "k_base", "v_base"] };
-        self.title(say::places());
+        self.title("Where the rows of i and j begin");
         let mut rows = Vec::new();
         let mut inside = Vec::new();
         for (part, (name, own, in_qkv)) in
@@ -45,14 +45,19 @@ impl Printed<'_> {
         self.table(&rows);
         let head = if self.walk.one_head { "" } else { " + h*D" };
         self.say(match self.walk.attention.is_plain() {
-            true => say::inside_qkv(head),
-            false => say::inside_grouped(s.n_heads, s.groups()),
+            true => message!("the same inside qkv [B, T, 3C]: (b*T + t)*3C + part*C{}", head),
+            false => message!(
+                "the same inside qkv, where {} heads of q come first, then {} of k and {} of v",
+                s.n_heads,
+                s.groups(),
+                s.groups()
+            ),
         });
         self.table(&inside);
     }
 
     pub(super) fn product(&mut self) {
-        self.title(say::product());
+        self.title("Dot product: number by number, the two rows multiplied and added up");
         self.sum(["dot", "q", "k", ""], &self.walk.dot);
     }
 
@@ -61,23 +66,34 @@ impl Printed<'_> {
         let (s, off) = (walk.sizes, walk.offsets.score);
         let Place { batch_index: b, head: h, query: i, key: j } = walk.place;
         let (t, root) = (s.seq_len, if walk.one_head { "C" } else { "D" });
-        self.title(say::score());
+        self.title("Scale, mask, and where the score is stored");
         let scale = format!("1/√{root} = 1/√{} = {}", s.head_dim, number(walk.scale));
-        self.say(say::scale(scale));
+        self.say(message!("scale  {} (a product with the reciprocal, no division)", scale));
         let product = format!("{} * {}", number(walk.dot.value), number(walk.scale));
-        self.say(say::scaled(product, number(walk.scaled)));
+        self.say(message!("scaled  {} = {}", product, number(walk.scaled)));
         if let (Some(c), Some(capped)) = (walk.attention.soft_cap, walk.capped) {
             let [c, scaled, capped] = [c, walk.scaled, capped].map(number);
-            self.say(say::capped(format!("{c} * tanh({scaled} / {c})"), capped));
+            self.say(message!("soft cap  {} = {}", format!("{c} * tanh({scaled} / {c})"), capped));
         }
         if walk.masked {
             self.say(match walk.attention.window.filter(|_| j <= i) {
-                Some(window) => say::outside(j, i, window),
-                None => say::hidden(i, j),
+                Some(window) => message!(
+                    "mask  j = {} <= i - W = {} - {}: outside the window; -1e9 is written in its place",
+                    j,
+                    i,
+                    window
+                ),
+                None => message!(
+                    "mask  j = {} > i = {}: hidden; -1e9 is written in its place, before softmax",
+                    j,
+                    i
+                ),
             });
-            self.say(say::hidden_weighs_nothing());
+            self.say(
+                "so its weight is 0, v[j] adds nothing, and no gradient flows through this pair",
+            );
         } else {
-            self.say(say::allowed(i, j));
+            self.say(message!("mask  j = {} <= i = {}: allowed, nothing is changed", j, i));
         }
         let formula = if walk.one_head {
             format!("(b*T + i)*T + j = ({b}*{t} + {i})*{t} + {j} = {off}")

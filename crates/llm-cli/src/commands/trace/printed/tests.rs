@@ -10,6 +10,12 @@ use llm_core::{AttentionSpec, Tensor, ops};
 use llm_lens::trace::{Example, Place, Seen, Sizes, Walk, example};
 use proptest::prelude::*;
 
+/// What is printed in a language, as wide as it is.
+fn said(walk: &Walk, lang: Lang, all: bool) -> String {
+    lang.choose_here();
+    text(walk, all, usize::MAX)
+}
+
 /// The walk of an example of H heads, attended to by core's kernel of one head.
 fn plain(heads: usize) -> AttentionSpec {
     AttentionSpec::new("multi-head", heads)
@@ -55,8 +61,7 @@ fn walk_of_example(heads: usize, [b, h, i, j]: [usize; 4]) -> (Seen, Walk) {
 #[test]
 fn a_hidden_score_is_called_hidden() {
     let (_, walk) = walk_of_example(2, [0, 1, 1, 2]);
-    let (en, zh) =
-        (text(&walk, Lang::En, false, usize::MAX), text(&walk, Lang::Zh, false, usize::MAX));
+    let (en, zh) = (said(&walk, Lang::En, false), said(&walk, Lang::Zh, false));
     assert!(en.contains("j = 2 > i = 1: hidden") && en.contains("scores[14]"), "{en}");
     assert!(zh.contains("j = 2 > i = 1：被遮住") && zh.contains("= -1e9"), "{zh}");
 }
@@ -64,11 +69,11 @@ fn a_hidden_score_is_called_hidden() {
 #[test]
 fn a_head_that_is_off_and_a_kernel_that_has_something_else_are_said() {
     let (seen, on) = walk_of_example(2, [0, 1, 2, 1]);
-    assert!(!text(&on, Lang::En, false, usize::MAX).contains("MORE THAN ROUNDING"));
+    assert!(!said(&on, Lang::En, false).contains("MORE THAN ROUNDING"));
     let mut off = seen.clone();
     off.att[2..].fill(0.0);
     let off = Walk::new(&off, on.sizes, on.place, &[true, false]).unwrap();
-    assert!(text(&off, Lang::En, false, usize::MAX).contains("head 1 is switched off"));
+    assert!(said(&off, Lang::En, false).contains("head 1 is switched off"));
     let changes: [fn(&mut Seen); 5] = [
         |seen| seen.probs[0] += 2e-6,
         |seen| seen.att[0] += 1e-5,
@@ -80,7 +85,7 @@ fn a_head_that_is_off_and_a_kernel_that_has_something_else_are_said() {
         let mut seen = seen.clone();
         change(&mut seen);
         let walk = Walk::new(&seen, on.sizes, on.place, &[]).unwrap();
-        assert!(text(&walk, Lang::En, false, usize::MAX).contains("MORE THAN ROUNDING"));
+        assert!(said(&walk, Lang::En, false).contains("MORE THAN ROUNDING"));
     }
 }
 
@@ -93,8 +98,7 @@ fn both_languages_say_the_same_numbers() {
     for heads in [1, 2, 4] {
         for (i, j) in [(2, 1), (0, 2)] {
             let (_, walk) = walk_of_example(heads, [0, heads - 1, i, j]);
-            let (en, zh) =
-                (text(&walk, Lang::En, true, usize::MAX), text(&walk, Lang::Zh, true, usize::MAX));
+            let (en, zh) = (said(&walk, Lang::En, true), said(&walk, Lang::Zh, true));
             assert_eq!(digits(en), digits(zh));
         }
     }
@@ -132,7 +136,7 @@ proptest! {
         let walk = Walk { one_head: false, ..walk };
         let Place { batch_index: b_, head: h_, query: i, key: j } = place;
         let o = walk.offsets;
-        let page = text(&walk, Lang::En, true, usize::MAX);
+        let page = said(&walk, Lang::En, true);
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
         for needle in [
             format!("q[{}]*k[{}]", o.q, o.k),

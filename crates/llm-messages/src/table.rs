@@ -1,11 +1,11 @@
 //! Tables that fit: as they are meant where there is room, else with no column wider than it must
 //! be, else in parts below one another.
 
-use llm_messages::columns::{left, right, width};
+use crate::columns::{left, right, width};
 
 /// How a column stands where there is room.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
+pub struct Column {
     /// Spaces before the column.
     gap: usize,
     /// Width of the column.
@@ -16,12 +16,12 @@ pub(crate) struct Column {
 
 impl Column {
     /// Words.
-    pub(crate) const fn left(gap: usize, wide: usize) -> Column {
+    pub const fn left(gap: usize, wide: usize) -> Column {
         Column { gap, wide, is_right: false }
     }
 
     /// Numbers.
-    pub(crate) const fn right(gap: usize, wide: usize) -> Column {
+    pub const fn right(gap: usize, wide: usize) -> Column {
         Column { gap, wide, is_right: true }
     }
 
@@ -33,7 +33,7 @@ impl Column {
 
 /// The rows, a cell for each column, in `room` columns of the terminal. In parts the first column
 /// is there in each.
-pub(crate) fn table(columns: &[Column], rows: &[Vec<String>], room: usize) -> String {
+pub fn table(columns: &[Column], rows: &[Vec<String>], room: usize) -> String {
     let widest = |i: usize| rows.iter().map(|row| width(&row[i])).max().unwrap_or(0);
     let own: Vec<usize> = (0..columns.len()).map(widest).collect();
     let meant = columns.iter().zip(&own).map(|(c, &own)| Column { wide: c.wide.max(own), ..*c });

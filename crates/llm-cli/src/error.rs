@@ -59,6 +59,11 @@ pub(crate) fn of_verb(e: RunError, hint: impl Into<Message>) -> RunError {
     }
 }
 
+/// Refuses what was typed.
+pub(crate) fn usage<T>(why: impl Into<Message>) -> Result<T> {
+    Err(RunError::Usage(why.into()))
+}
+
 /// The exit code of a command; what it failed for is a line on standard error.
 pub(crate) fn exit(result: Result<()>) -> ExitCode {
     let Err(e) = result else { return ExitCode::SUCCESS };

@@ -83,10 +83,6 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Messa
         config.seq_len,
         thousands(trainer.model.parameter_count())
     ));
-    let steps = match plan.steps {
-        1 => message!("1 step"),
-        n => message!("{} steps", thousands(n)),
-    };
     let (batch, seq) = (recipe.batch_size, recipe.seq_len);
     let windows = match tokenizers::is_bytes(plan.tokenizer.as_ref()) {
         true => message!("{} × {} bytes", batch, seq),
@@ -94,7 +90,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Messa
     };
     lines.push(message!(
         "run     {} of {} · {} · about {} of memory",
-        steps,
+        steps(plan.steps),
         windows,
         rate(&recipe.schedule, trainer.step),
         bytes(peak(plan))
@@ -113,16 +109,19 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Messa
         );
         lines.push(match plan.floor() {
             None => expect,
-            Some(nats) => message!(
-                "{}; below {:.3}, the stories' own entropy, no model can get",
-                expect,
-                nats
-            ),
+            Some(x) => {
+                message!("{}; below {:.3}, the stories' own entropy, no model can get", expect, x)
+            }
         });
         let stories = matches!(recipe.data, DataSource::Stories { .. });
         lines.extend(not_to_hugging_face(&trainer.model).filter(|_| !stories));
     }
     lines
+}
+
+/// A number of steps.
+pub(super) fn steps(n: u64) -> Message {
+    if n == 1 { message!("1 step") } else { message!("{} steps", thousands(n)) }
 }
 
 /// How matrices are multiplied that are rounded to bf16.

@@ -2,7 +2,7 @@
 
 use crate::args::{ChatArgs, SamplingArgs};
 use crate::console::{Out, note};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::events::{self, Event};
 use crate::next_commands;
 use crate::program::Program;
@@ -39,7 +39,7 @@ pub fn chat(program: &Program, args: &ChatArgs) -> Result<()> {
     sampling.check().map_err(SamplingArgs::refused)?;
     let n = args.n.unwrap_or(ANSWER);
     if n == 0 {
-        return Err(RunError::Usage("-n 0: an answer needs a token".into()));
+        return usage("-n 0: an answer needs a token");
     }
     let weights = args.weights.flatten();
     if let Some(kind) = weights {

@@ -6,7 +6,7 @@ mod rows;
 use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
 use crate::console::{note, print, show};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::events::{self, BesideF32, Event};
 use crate::messages::said;
 use crate::program::Program;
@@ -44,12 +44,12 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
     let input = Input::again(&run.recipe.data, &args.data, reading)?;
     if input.is_none() && run.recipe.data == DataSource::NONE {
-        return Err(RunError::Usage("eval needs --data: a file to score".into()));
+        return usage("eval needs --data: a file to score");
     }
     let config = run.model.config().clone();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
     if batch == 0 {
-        return Err(RunError::Usage("--batch 0: there is nothing to score at a time".into()));
+        return usage("--batch 0: there is nothing to score at a time");
     }
     memory::require(run.model.inference_memory(batch, config.seq_len))
         .map_err(|e| RunError::Memory(e, message!("--batch")))?;
@@ -155,12 +155,12 @@ impl Details {
         if args.per_token.is_some() && file.is_none() && args.output.json() {
             let what = "--per-token on standard output: --message-format json writes there too; \
                         name a file";
-            return Err(RunError::Usage(what.into()));
+            return usage(what);
         }
         if let (Some(rows), Some(npz)) = (&file, &args.npz)
             && real_path(rows) == real_path(npz)
         {
-            return Err(RunError::Usage("--per-token and --npz name the same file".into()));
+            return usage("--per-token and --npz name the same file");
         }
         if let Some(file) = &file {
             check_place(file, |start| rows::BEGINS.iter().any(|begin| start.starts_with(begin)))?;

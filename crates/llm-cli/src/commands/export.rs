@@ -2,15 +2,12 @@
 
 use crate::args::{ExportArgs, ExportFormat};
 use crate::console::note;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::program::Program;
-use llm_core::base::Message;
-use llm_core::base::escape::one_line;
-use llm_core::message;
+use llm_core::base::{Message, escape::one_line};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Error, IoAction, TinyGPT};
+use llm_core::{Error, IoAction, message};
 use llm_formats::gguf::Spoken;
-use llm_formats::hugging_face::Family;
 use llm_formats::{FormatError, gguf, hugging_face, own_names};
 use llm_run::folder::{may_replace, to_load};
 use llm_run::plan::{Loaded, load};
@@ -22,7 +19,7 @@ use std::path::Path;
 /// What loading or writing refuses; nothing is then left behind.
 pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     if args.stored.is_some() && args.format != ExportFormat::Gguf {
-        return Err(RunError::Usage("--type is for export gguf".into()));
+        return usage("--type is for export gguf");
     }
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(&program.models, &path)?;
@@ -30,12 +27,21 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     let mut notes = Vec::new();
     match args.format {
         ExportFormat::Hf => {
-            let family = refuse_other_models(model, &path)?;
+            let family = hugging_face::check_model(model)
+                .map_err(|e| unfit(&e, matches!(e, FormatError::HeadBias), &path))?;
             hugging_face::prepare_folder(&args.target).map_err(|e| {
                 RunError::hint(e, "nothing was written, choose a new or empty folder")
             })?;
             let written = hugging_face::export(&args.target, model, tokenizer.as_ref());
-            written.map_err(not_exported)?;
+            let hint = "nothing was exported, make room there or choose another folder";
+            written.map_err(|e| {
+                not_exported(e, hint, |e| match e {
+                    FormatError::TokenizerKind { kind } => {
+                        RunError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
+                    }
+                    other => RunError::Data(other.message()),
+                })
+            })?;
             notes = hugging_face::notes(model, tokenizer.as_ref(), family);
         }
         ExportFormat::Safetensors => {
@@ -46,17 +52,17 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
             })?;
         }
         ExportFormat::Gguf => {
-            gguf::check_model(model).map_err(|e| match hugging_face::has_head_bias(model) {
-                true => without_bias(e, &path),
-                false => not_for_llama_cpp(e, &path),
-            })?;
+            let unfit = |e| unfit(&e, hugging_face::has_head_bias(model), &path);
+            let hint = "nothing was exported, make room there or choose another file";
+            let refused = |e| not_exported(e, hint, unfit);
+            gguf::check_model(model).map_err(refused)?;
             refuse_foreign(&args.target, gguf::is_ours)?;
             gguf::check_name(&args.target).map_err(|e| RunError::Usage(e.message()))?;
             refuse_foreign(&gguf::modelfile_of(&args.target), gguf::is_our_modelfile)?;
             let name = args.target.file_stem().unwrap_or_default().to_string_lossy();
             let stored = args.stored.unwrap_or_default();
             let written = gguf::export(&args.target, model, tokenizer.as_ref(), stored, &name);
-            let exported = written.map_err(|e| not_for_llama_cpp(e, &path))?;
+            let exported = written.map_err(refused)?;
             let spoken = gguf::write_modelfile(&args.target, model, tokenizer.as_ref())?;
             notes = gguf_notes(&exported, tokenizer.as_ref());
             notes.extend(modelfile_note(spoken));
@@ -77,63 +83,32 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// The family of models on Hugging Face that this one belongs to. An attention from outside and a
-/// head bias that is not 0 have no place in any.
-///
-/// # Errors
-/// [`RunError::Data`] with what to do.
-fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
-    hugging_face::check_model(model).map_err(|error| {
-        if let FormatError::HeadBias = error {
-            return without_bias(error, checkpoint);
-        }
-        let path = checkpoint.display();
-        RunError::Data(message!(
-            "checkpoint '{}': {}; nothing was written, export safetensors",
+/// Why a model was not written that has no place in the format, and what to do.
+fn unfit(error: &FormatError, has_head_bias: bool, checkpoint: &Path) -> RunError {
+    let (path, why) = (checkpoint.display(), error.message());
+    RunError::Data(match has_head_bias {
+        true => message!(
+            "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
+             export safetensors",
             path,
-            error.message()
-        ))
+            why
+        ),
+        false => {
+            message!("checkpoint '{}': {}; nothing was written, export safetensors", path, why)
+        }
     })
 }
 
-/// Why a model with a head bias was not written, and the flag that leaves the bias out.
-fn without_bias(error: FormatError, checkpoint: &Path) -> RunError {
-    let path = checkpoint.display();
-    RunError::Data(message!(
-        "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
-         export safetensors",
-        path,
-        error.message()
-    ))
-}
-
-/// Why a folder of Hugging Face's was not written.
-fn not_exported(error: FormatError) -> RunError {
+/// Why writing ended: for want of room, or for what `content` says of the model.
+fn not_exported(
+    error: FormatError,
+    hint: &'static str,
+    content: impl FnOnce(FormatError) -> RunError,
+) -> RunError {
     match error {
-        FormatError::Core(e @ Error::Io { .. }) => {
-            RunError::hint(e, "nothing was exported, make room there or choose another folder")
-        }
+        FormatError::Core(e @ Error::Io { .. }) => RunError::hint(e, hint),
         FormatError::Core(other) => other.into(),
-        FormatError::TokenizerKind { kind } => {
-            RunError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
-        }
-        other => RunError::Data(other.message()),
-    }
-}
-
-/// Why a file for llama.cpp was not written.
-fn not_for_llama_cpp(error: FormatError, checkpoint: &Path) -> RunError {
-    let path = checkpoint.display();
-    match error {
-        FormatError::Core(e @ Error::Io { .. }) => {
-            RunError::hint(e, "nothing was exported, make room there or choose another file")
-        }
-        FormatError::Core(other) => other.into(),
-        content => RunError::Data(message!(
-            "checkpoint '{}': {}; nothing was written, export safetensors",
-            path,
-            content.message()
-        )),
+        other => content(other),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::import_chats::import_chats;
 use crate::args::{ImportArgs, ImportFormat};
 use crate::console::{Out, note};
-use crate::error::{Result, RunError, of_verb};
+use crate::error::{Result, RunError, of_verb, usage};
 use crate::events::{self, Event};
 use crate::looks;
 use crate::next_commands;
@@ -27,11 +27,9 @@ use std::path::Path;
 pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     match (args.format, &args.sources[..]) {
         (ImportFormat::Chats, _) => import_chats(program, args),
-        (_, _) if args.me.is_some() => Err(RunError::Usage("--me is for import chats".into())),
+        (_, _) if args.me.is_some() => usage("--me is for import chats"),
         (_, [source]) => model(program, args, source),
-        _ => Err(RunError::Usage(
-            "a model is imported from one source, and several are given".into(),
-        )),
+        _ => usage("a model is imported from one source, and several are given"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::ImportArgs;
 use crate::console::{Out, note};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::events::{self, Event};
 use crate::next_commands::{self, quoted};
 use crate::program::Program;
@@ -25,7 +25,7 @@ use std::slice::from_ref;
 /// answers; a file that is there is kept.
 pub(super) fn import_chats(program: &Program, args: &ImportArgs) -> Result<()> {
     if args.heads.is_some() {
-        return Err(RunError::Usage("--heads is for models".into()));
+        return usage("--heads is for models");
     }
     let refused =
         |e| RunError::not_created(&args.save, e, "nothing was imported, choose another --save");

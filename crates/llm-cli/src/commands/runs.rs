@@ -16,19 +16,15 @@ use std::path::PathBuf;
 /// # Errors
 /// [`RunError::Input`](crate::RunError::Input) for a folder that cannot be looked into; when standard output fails.
 pub fn runs(args: &RunsArgs) -> Result<()> {
-    let folders = match args.folders.as_slice() {
-        [] => vec![PathBuf::from("runs")],
-        given => given.to_vec(),
-    };
+    let usual = [PathBuf::from("runs")];
     let mut found: Vec<RunFolder> = Vec::new();
-    for folder in &folders {
+    for folder in if args.folders.is_empty() { &usual[..] } else { &args.folders } {
         // No run was started here yet.
         if args.folders.is_empty() && folder.symlink_metadata().is_err() {
             continue;
         }
-        found.extend(
-            below(folder, super::notes::left_out)?.iter().map(|path| RunFolder::read(path)),
-        );
+        let paths = below(folder, super::notes::left_out)?;
+        found.extend(paths.iter().map(|path| RunFolder::read(path)));
     }
     match args.sort.unwrap_or(RunsOrder::Name) {
         RunsOrder::Name => {}
@@ -56,12 +52,10 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
 
 fn object(run: &RunFolder) -> Value {
     let mut object = json!(run.info);
-    if let Value::Object(fields) = &mut object {
-        fields.insert("path".into(), json!(run.path.to_string_lossy()));
-        fields.insert("state".into(), json!(run.state()));
-        fields.insert("lowest_loss".into(), json!(run.info.lowest_loss()));
-        fields.insert("bits_per_byte".into(), json!(run.info.bits_per_byte()));
-    }
+    object["path"] = json!(run.path.to_string_lossy());
+    object["state"] = json!(run.state());
+    object["lowest_loss"] = json!(run.info.lowest_loss());
+    object["bits_per_byte"] = json!(run.info.bits_per_byte());
     object
 }
 
@@ -99,10 +93,8 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     };
     let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
     let needed = |shown: &[usize], cut: bool| {
-        let of = |&i: &usize| match cut && i == CUT.0 {
-            true => width(&cells, i).min(CUT.1),
-            false => width(&cells, i),
-        };
+        let of =
+            |&i: &usize| width(&cells, i).min(if cut && i == CUT.0 { CUT.1 } else { usize::MAX });
         shown.iter().map(of).sum::<usize>() + 2 * (shown.len() - 1)
     };
     for sooner in 1..=COLUMNS.iter().fold(0, |most, column| most.max(column.2)) {

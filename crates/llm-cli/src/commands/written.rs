@@ -2,10 +2,8 @@
 
 use crate::console::note;
 use crate::error::{Result, RunError};
-use llm_core::base::escape::one_line;
-use llm_core::base::replace_file;
-use llm_core::message;
-use llm_core::{Error, IoAction};
+use llm_core::base::{escape::one_line, replace_file};
+use llm_core::{Error, IoAction, message};
 use llm_run::folder::{PAGE, may_replace};
 use std::fs::File;
 use std::io::{self, Read, Write};

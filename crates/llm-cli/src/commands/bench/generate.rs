@@ -3,7 +3,7 @@
 use super::measurement::{Bench, Measurement, median};
 use super::workload::workload;
 use crate::args::BenchName;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use llm_core::TinyGPT;
 use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
@@ -30,11 +30,11 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
         let (w, context) = (w.with(args), args.seq.unwrap_or(context));
         let room = context.saturating_sub(after);
         if after == 0 || room == 0 {
-            return Err(RunError::Usage(message!(
+            return usage(message!(
                 "--after {}: it has to be at least 1 and less than the context of {}",
                 after,
                 context
-            )));
+            ));
         }
         let n = n.min(room);
         let of = w.model_of(program, &args.model, context)?;

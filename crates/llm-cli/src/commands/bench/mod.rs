@@ -8,7 +8,7 @@ mod workload;
 
 use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, json_line, note, room};
-use crate::error::{Result, RunError};
+use crate::error::{Result, usage};
 use crate::messages::said;
 use crate::program::Program;
 use llm_core::kernels::peak;
@@ -33,13 +33,13 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
         (names.iter().find(|n| !offered(program, **n)), program.models.heads)
     {
         let name = name.name();
-        return Err(RunError::Usage(message!(
+        return usage(message!(
             "--workload {}: {} has one attention head; use {} bench --workload {}",
             name,
             program.models.name,
             other,
             name
-        )));
+        ));
     }
     check_sizes(&names, args)?;
     let mut out = Out::default();
@@ -65,10 +65,8 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
             (_, None) => (attention::run(&bench)?, String::new()),
         };
         for m in &measurements {
-            match args.json() {
-                true => out.write(json_line(m).as_bytes()),
-                false => out.write(fitted(&human(m), room()).as_bytes()),
-            }
+            let line = if args.json() { json_line(m) } else { fitted(&human(m), room()) };
+            out.write(line.as_bytes());
         }
         if !args.json() {
             out.show(&table);
@@ -81,19 +79,16 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
 fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
     let counted = [("steps", args.steps), ("batch", args.batch)];
     if let Some((flag, _)) = counted.into_iter().find(|(_, n)| *n == Some(0)) {
-        return Err(RunError::Usage(message!("--{} 0: nothing would be measured", flag)));
+        return usage(message!("--{} 0: nothing would be measured", flag));
     }
     let on_a_gpu = matches!(args.device, Some(Device::Gpu(_)));
     match names {
         _ if on_a_gpu && names.iter().any(|name| workload(*name).is_none()) => {
-            Err(RunError::Usage(
-                "--device gpu: it computes training steps; name their --workload, w1 for example"
-                    .into(),
-            ))
+            usage("--device gpu: it computes training steps; name their --workload, w1 for example")
         }
-        [BenchName::Attention] if args.resized() => Err(RunError::Usage(
-            "--workload attention: its sizes are those of its names, no flag changes them".into(),
-        )),
+        [BenchName::Attention] if args.resized() => {
+            usage("--workload attention: its sizes are those of its names, no flag changes them")
+        }
         _ => Ok(()),
     }
 }

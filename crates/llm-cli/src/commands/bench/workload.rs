@@ -75,17 +75,12 @@ impl Workload {
     ///
     /// # Errors
     /// [`RunError::Usage`](crate::RunError::Usage) naming the flag that does not fit the others.
-    pub(super) fn model_of(
-        &self,
-        program: &Program,
-        of: &Further,
-        seq_len: usize,
-    ) -> Result<Built> {
+    pub(super) fn model_of(&self, program: &Program, of: &Further, t: usize) -> Result<Built> {
         let arch = of.arch.or(Some(Arch::Gpt2));
         let mut given = of.given.clone();
         given.insert("heads", self.heads.into());
         let options = Options { arch, given, ..Options::default() };
-        let (d_model, n_layers) = (self.d_model, self.layers);
+        let (seq_len, d_model, n_layers) = (t, self.d_model, self.layers);
         let mut config =
             Config { seq_len, d_model, n_layers, ..options.arch_config(self.vocab_size) };
         let made = fill(MODEL, &mut config, |flag, _, _| of.given.get(flag.name).cloned())

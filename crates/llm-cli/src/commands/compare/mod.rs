@@ -7,7 +7,7 @@ mod vary;
 use super::train::one_of_many;
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, json_line, note, room};
-use crate::error::{Result, RunError, of_verb, reason};
+use crate::error::{Result, RunError, of_verb, reason, usage};
 use crate::messages::lasting;
 use crate::program::Program;
 use crate::signals::Signals;
@@ -21,6 +21,7 @@ use llm_run::models::Heads;
 use llm_run::numbers::typed;
 use llm_run::plan::{Plan, SharedData, SharedDecision, named_by_option};
 use llm_run::settings::whole;
+use serde::Serialize;
 use serde_json::json;
 use std::time::Instant;
 use tables::text;
@@ -41,11 +42,11 @@ const MOST_SEEDS: u64 = 1000;
 /// complete is written and printed.
 pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<()> {
     if let Heads::One { other } = program.models.heads {
-        return Err(RunError::Usage(message!(
+        return usage(message!(
             "compare: {} has one attention head; use {} compare",
             program.models.name,
             other
-        )));
+        ));
     }
     check_flags(args)?;
     let seeds = seeds(args)?;
@@ -64,7 +65,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         let n_heads = whole(&args.heads.0, "heads").map_or(1, |n| n as usize);
         let steps = recipe.total_steps;
         if steps == 0 {
-            return Err(RunError::Usage("--steps 0: nothing would be learned".into()));
+            return usage("--steps 0: nothing would be learned");
         }
         let tokens_per_step = recipe.tokens_per_step();
         variants.push(Variant { settings, n_heads, head_dim, parameters, steps, tokens_per_step });
@@ -75,7 +76,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         return Err(RunError::Internal("a comparison without data".into()));
     };
     let Some(val) = &known.val else {
-        return Err(RunError::Usage("compare needs validation data: --val-frac or --val".into()));
+        return usage("compare needs validation data: --val-frac or --val");
     };
     let folder = EmptyFolder::claim(args.out.as_deref(), "compare-", "compare.json")
         .map_err(|e| of_verb(e, "nothing was trained, choose another --out"))?;
@@ -126,26 +127,18 @@ fn check_flags(args: &CompareArgs) -> Result<()> {
         ("--patience", recipe.patience.is_some(), "all models get the same --steps"),
         ("--skip-spikes", recipe.skip_spikes.is_some(), "all models get the same --steps"),
     ];
-    match wrong.into_iter().find(|(_, given, _)| *given) {
-        Some((flag, _, why)) => {
-            Err(RunError::Usage(message!("compare takes no {}: {}", flag, why)))
-        }
-        None => Ok(()),
-    }
+    let refused = |(flag, _, why)| usage(message!("compare takes no {}: {}", flag, why));
+    wrong.into_iter().find(|(_, given, _)| *given).map_or(Ok(()), refused)
 }
 
 fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
     let n = args.seeds.unwrap_or(SEEDS);
     if !(1..=MOST_SEEDS).contains(&n) {
-        return Err(RunError::Usage(message!("--seeds {} is outside 1..={}", n, MOST_SEEDS)));
+        return usage(message!("--seeds {} is outside 1..={}", n, MOST_SEEDS));
     }
     let first = whole(&args.recipe.seed.0, "seed").unwrap_or(1);
     let Some(end) = first.checked_add(n) else {
-        return Err(RunError::Usage(message!(
-            "--seed {}: there are no {} seeds from there on",
-            first,
-            n
-        )));
+        return usage(message!("--seed {}: there are no {} seeds from there on", first, n));
     };
     Ok((first..end).collect())
 }
@@ -167,19 +160,19 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
     };
     for (i, &h) in heads.iter().enumerate() {
         if heads[..i].contains(&h) {
-            return Err(RunError::Usage(message!("--heads: {} is there twice", h)));
+            return usage(message!("--heads: {} is there twice", h));
         }
         fits(h)?;
     }
     match (heads.as_slice(), args.heads.len()) {
         ([_, _, ..], _) => Ok(heads),
-        (_, 0) => Err(RunError::Usage(message!(
+        (_, 0) => usage(message!(
             "--dmodel {}: of 1, 2, 4 and 8 heads only 1 divides it; name others with --heads",
             config.d_model
-        ))),
+        )),
         (_, _) => {
             let given = heads.first().copied().unwrap_or(1);
-            Err(RunError::Usage(message!("--heads {}: give two or more to compare, 1,4", given)))
+            usage(message!("--heads {}: give two or more to compare, 1,4", given))
         }
     }
 }
@@ -206,14 +199,10 @@ impl Comparing<'_> {
             self.close();
         }
         let (done, all) = (self.results.runs.len(), self.results.planned());
+        let folder = escape::path(&self.folder.path);
         let kept = match done {
             0 => message!("0 of {} runs are complete", all),
-            _ => message!(
-                "{} of {} runs are complete, in '{}'",
-                done,
-                all,
-                escape::path(&self.folder.path)
-            ),
+            _ => message!("{} of {} runs are complete, in '{}'", done, all, folder),
         };
         match ended {
             Ok(()) => self.out.finish(),
@@ -240,15 +229,11 @@ impl Comparing<'_> {
                 "expected_loss": (config.vocab_size as f64).ln(), "entropy_floor": self.results.floor,
                 "path": self.folder.path.display().to_string(),
             });
-            self.emit(&start);
-            return;
+            return self.emit(start, &json!({}));
         }
         let (what, seeds) = (self.results.compared(), from_to(seeds));
         let by_heads = self.results.differ_in() == [HEADS];
-        let of_first = |line: Message| match by_heads {
-            true => line,
-            false => message!("{}, in the first run", line),
-        };
+        let of_first = |line| if by_heads { line } else { message!("{}, in the first run", line) };
         let model = message!(
             "model   {} · width {} · context {} · {} parameters",
             counted!(config.n_layers, "layer"),
@@ -259,10 +244,7 @@ impl Comparing<'_> {
         let lines = [
             message!("compare {} · seeds {} · {}", what, seeds, counted!(*threads, "thread")),
             message!("data    {}", data),
-            match by_heads {
-                true => message!("{}, whatever the heads", model),
-                false => of_first(model),
-            },
+            if by_heads { message!("{}, whatever the heads", model) } else { of_first(model) },
             of_first(message!(
                 "runs    {} of {} steps of {} × {} · lr {}",
                 self.results.planned(),
@@ -302,11 +284,7 @@ impl Comparing<'_> {
                 }
                 run => run?,
             };
-            if self.json {
-                let mut line = json!({ "event": "run", "number": number, "of": all.len() });
-                merge(&mut line, json!(run));
-                self.emit(&line);
-            }
+            self.emit(json!({ "event": "run", "number": number, "of": all.len() }), &run);
             let facts = run.report.facts.as_ref().map(|facts| 100.0 * facts.total().share());
             let facts = facts.map(|percent| message!("  facts={:.1} %", percent));
             self.say(message!(
@@ -336,11 +314,7 @@ impl Comparing<'_> {
         let (settings, name) = (of.settings.clone(), of.in_a_line());
         self.say(message!("run {}/{}  {}  seed {}  diverged: {}", number, all, name, seed, why));
         let run = Diverged { settings, seed, why, path };
-        if self.json {
-            let mut line = json!({ "event": "diverged", "number": number, "of": all });
-            merge(&mut line, json!(run));
-            self.emit(&line);
-        }
+        self.emit(json!({ "event": "diverged", "number": number, "of": all }), &run);
         self.results.diverged.push(run);
     }
 
@@ -352,19 +326,13 @@ impl Comparing<'_> {
         args.recipe.seed.0.insert("seed", Value::Whole(seed));
         let (models, options) = (&self.program.models, args.options());
         let plan = || self.data.plan(models, &options);
-        let mut plan = match self.data.reads_again(models, &options)? {
-            true => self.signals.reading(plan)?,
-            false => plan()?,
-        };
+        let again = self.data.reads_again(models, &options)?;
+        let mut plan = if again { self.signals.reading(plan)? } else { plan()? };
         let threads = self.results.common.threads;
         let done = one_of_many(self.program, &args, &mut plan, threads, &self.signals);
-        let costs = match self.results.by_kind() && done.is_ok() {
-            true => {
-                let stop = || self.signals.pending().is_some();
-                Some(Costs::of(&plan, stop)?)
-            }
-            false => None,
-        };
+        let stop = || self.signals.pending().is_some();
+        let costs = (self.results.by_kind() && done.is_ok()).then(|| Costs::of(&plan, stop));
+        let costs = costs.transpose()?;
         let (report, seconds) = done?;
         self.signals.check()?;
         let path = dir.display().to_string();
@@ -376,10 +344,7 @@ impl Comparing<'_> {
         let comparison = self.results.comparison();
         if self.json {
             let path = self.folder.path.display().to_string();
-            let mut line = json!({ "event": "done", "path": path });
-            merge(&mut line, json!(comparison));
-            self.emit(&line);
-            return;
+            return self.emit(json!({ "event": "done", "path": path }), &comparison);
         }
         self.out.show(&format!("\n{}", text(&comparison, room())));
         let name = escape::path(&self.folder.path);
@@ -390,20 +355,21 @@ impl Comparing<'_> {
         self.say(message!("runs    {}/{}, ...", name, first.unwrap_or_default()));
     }
 
-    fn emit(&mut self, line: &serde_json::Value) {
-        self.out.write(json_line(line).as_bytes());
+    /// Writes an event for a program, with the fields of another object too.
+    fn emit(&mut self, mut event: serde_json::Value, more: &impl Serialize) {
+        if !self.json {
+            return;
+        }
+        if let (Some(event), serde_json::Value::Object(more)) = (event.as_object_mut(), json!(more))
+        {
+            event.extend(more);
+        }
+        self.out.write(json_line(&event).as_bytes());
     }
 
     fn say(&self, line: impl Into<Message>) {
         if !self.quiet {
             note(line);
         }
-    }
-}
-
-/// The fields of another object too.
-fn merge(to: &mut serde_json::Value, from: serde_json::Value) {
-    if let (Some(to), serde_json::Value::Object(from)) = (to.as_object_mut(), from) {
-        to.extend(from);
     }
 }

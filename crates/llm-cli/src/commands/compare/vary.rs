@@ -1,7 +1,7 @@
 //! What is compared: the settings in which trainings differ.
 
 use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
-use crate::error::{Result, RunError, sentence};
+use crate::error::{Result, RunError, sentence, usage};
 use crate::flags::flags_of;
 use crate::program::Program;
 use clap::FromArgMatches;
@@ -31,19 +31,15 @@ pub(super) fn variants(
         let (flag, values) = split(program, text)?;
         let runs = all.len().saturating_mul(values.len()).saturating_mul(heads.len().max(1));
         if runs > MOST_RUNS {
-            let why = message!(
-                "{} trainings to compare; {} at most",
-                thousands(runs as u64),
-                thousands(MOST_RUNS as u64)
-            );
-            return Err(RunError::Usage(why));
+            let [runs, most] = [runs, MOST_RUNS].map(|n| thousands(n as u64));
+            return usage(message!("{} trainings to compare; {} at most", runs, most));
         }
         let mut more = Vec::new();
         for (settings, args) in &all {
             for value in &values {
                 let mut settings: Vec<(String, String)> = settings.clone();
                 if settings.iter().any(|(known, _)| known == flag) {
-                    return Err(RunError::Usage(message!("--vary {} is there twice", flag)));
+                    return usage(message!("--vary {} is there twice", flag));
                 }
                 settings.push((flag.into(), value.clone()));
                 more.push((settings, with(program, args.clone(), flag, value)?));
@@ -65,9 +61,7 @@ pub(super) fn variants(
     };
     let variants: Vec<Varied> = all.into_iter().flat_map(each).collect();
     match (variants.as_slice(), args.vary.first()) {
-        ([_], Some(one)) => {
-            Err(RunError::Usage(message!("--vary {}: give two or more values to compare", one)))
-        }
+        ([_], Some(one)) => usage(message!("--vary {}: give two or more values to compare", one)),
         _ => Ok(variants),
     }
 }
@@ -75,12 +69,11 @@ pub(super) fn variants(
 /// The trainings of models of these kinds, each what it says and otherwise the baseline.
 fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Varied>> {
     if let [one] = names {
-        let why = message!("--variants {}: give two or more to compare, mha,rope", one);
-        return Err(RunError::Usage(why));
+        return usage(message!("--variants {}: give two or more to compare, mha,rope", one));
     }
     let kind = |(i, name): (usize, &String)| {
         if names[..i].contains(name) {
-            return Err(RunError::Usage(message!("--variants: {} is there twice", name)));
+            return usage(message!("--variants: {} is there twice", name));
         }
         let mut kind = words(name)?;
         if args.model.arch.is_none() {
@@ -123,8 +116,8 @@ fn words(name: &str) -> Result<Vec<String>> {
 
 /// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
 fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
-    let usage = |why: Message| RunError::Usage(message!("--vary {}: {}", text, why));
-    let form = || usage("give a flag and its values, lr=1e-3,3e-3".into());
+    let refused = |why: Message| RunError::Usage(message!("--vary {}: {}", text, why));
+    let form = || refused("give a flag and its values, lr=1e-3,3e-3".into());
     let (typed, values) = text.split_once('=').ok_or_else(form)?;
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_string()).collect();
     if values.iter().any(String::is_empty) {
@@ -135,17 +128,20 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     if let Some(twice) =
         (1..values.len()).find(|&i| values[..i].iter().any(|v| same(v, &values[i])))
     {
-        return Err(usage(message!("{} is there twice", values[twice])));
+        return Err(refused(message!("{} is there twice", values[twice])));
     }
     let plain = typed.trim().trim_start_matches('-').replace('_', "-");
     if plain == HEADS || plain == "n-heads" || plain == "n-head" {
-        return Err(usage(message!("numbers of heads are given as --heads {}", values.join(","))));
+        return Err(refused(message!(
+            "numbers of heads are given as --heads {}",
+            values.join(",")
+        )));
     }
     if plain == "seed" {
-        return Err(usage("seeds are counted: --seed FIRST --seeds N".into()));
+        return Err(refused("seeds are counted: --seed FIRST --seeds N".into()));
     }
     if plain == "val-frac" {
-        return Err(usage("losses on different parts of a text cannot be compared".into()));
+        return Err(refused("losses on different parts of a text cannot be compared".into()));
     }
     let is_meant = |name: &str, aliases: &[&str]| name == plain || aliases.contains(&&*plain);
     let found = flags_of(&program.models)
@@ -156,7 +152,7 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
         let known = flags_of(&program.models)
             .map(|flag| flag.name)
             .filter(|name| !["heads", "seed", "val-frac"].contains(name));
-        usage(message!(
+        refused(message!(
             "only settings of a model and of its training can be varied: {}",
             known.chain(["arch", "epochs"]).collect::<Vec<_>>().join(", ")
         ))
@@ -166,7 +162,7 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
 /// The training with this flag typed too.
 fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
     if args.given().contains_key(&*flag.replace('-', "_")) {
-        return Err(RunError::Usage(message!("--{} is given, and varied by --vary", flag)));
+        return usage(message!("--{} is given, and varied by --vary", flag));
     }
     let words = [format!("--{flag}={value}")];
     typed(program, args, &words).map_err(|e| RunError::Usage(message!("--vary: {}", sentence(&e))))

@@ -4,7 +4,7 @@ use super::output::{PAGE, PICTURE, check_place, page_of, say_written};
 use crate::args::InspectAttentionArgs;
 use crate::commands::written;
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::generation::prompt_tokens;
 use crate::messages::{in_both, said, spelled};
 use crate::program::Program;
@@ -71,7 +71,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         |file: &Path| args.html.as_deref().is_some_and(|h| real_path(h) == real_path(file));
     if let Some((_, file)) = pictures.iter().find(|(_, file)| is_page(file)) {
         let file = file.display();
-        return Err(RunError::Usage(message!("--html '{}' is a picture that --svg writes", file)));
+        return usage(message!("--html '{}' is a picture that --svg writes", file));
     }
     for (layer, file) in pictures {
         view.write_picture(layer, &file)?;
@@ -130,7 +130,7 @@ fn check_size(
         true => message!("show fewer tokens"),
         false => message!("show fewer tokens, or one --layer and --head"),
     };
-    Err(RunError::Usage(message!(
+    usage(message!(
         "--last: {} tokens and {} heads make {} weights, more than the {} that fit into a \
          file; {}",
         shown,
@@ -138,7 +138,7 @@ fn check_size(
         thousands(weights as u64),
         thousands(MOST_WEIGHTS as u64),
         fewer
-    )))
+    ))
 }
 
 /// Layers and heads to be shown.
@@ -153,12 +153,9 @@ impl Chosen {
         let one = |what: &str, given: Option<usize>, all: usize, counted: Message| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
-            Some(i) => Err(RunError::Usage(message!(
-                "--{} {}: the model has {}, counted from 0",
-                what,
-                i,
-                counted
-            ))),
+            Some(i) => {
+                usage(message!("--{} {}: the model has {}, counted from 0", what, i, counted))
+            }
         };
         let (layers, heads) = (model.config().n_layers, model.attention().spec().n_heads);
         Ok(Chosen {
@@ -257,10 +254,8 @@ impl View<'_> {
             }
         });
         if let Some(window) = self.attention.window {
-            text.push_str(&said(message!(
-                "a row sees {} columns: blank is outside its window\n",
-                window
-            )));
+            let sees = message!("a row sees {} columns: blank is outside its window\n", window);
+            text.push_str(&said(sees));
         }
         for layer in self.chosen.layers.clone() {
             let heads = self.heads(layer).into_iter().map(|(title, map)| {
@@ -282,19 +277,15 @@ impl View<'_> {
     }
 
     fn json(&self, tokens: &[TokenId]) -> String {
-        let layers: Vec<_> = self
-            .chosen
-            .layers
-            .clone()
-            .map(|layer| {
-                let heads =
-                    self.chosen.heads.clone().zip(self.heads(layer)).map(|(head, (_, map))| {
-                        let rows = map.iter().enumerate().map(|(i, row)| &row[..i + 1]);
-                        json!({ "head": head, "weights": rows.collect::<Vec<_>>() })
-                    });
-                json!({ "layer": layer, "heads": heads.collect::<Vec<_>>() })
-            })
-            .collect();
+        let head = |(head, (_, map)): (usize, (Message, &[Vec<f32>]))| {
+            let rows = map.iter().enumerate().map(|(i, row)| &row[..i + 1]);
+            json!({ "head": head, "weights": rows.collect::<Vec<_>>() })
+        };
+        let layer = |layer| {
+            let heads = self.chosen.heads.clone().zip(self.heads(layer)).map(head);
+            json!({ "layer": layer, "heads": heads.collect::<Vec<_>>() })
+        };
+        let layers: Vec<_> = self.chosen.layers.clone().map(layer).collect();
         let line = json!({
             "event": "attention",
             "first": self.first,
@@ -320,10 +311,8 @@ impl View<'_> {
         let bytes_of = |&token| self.loaded.tokenizer.bytes_of(token);
         let bytes: Vec<u8> = tokens.iter().flat_map(bytes_of).copied().collect();
         let text = if bytes.is_empty() { self.maps.tokens.join(" ") } else { safe_text(&bytes) };
-        let facts = vec![
-            Fact::new(in_both("Text"), text),
-            Fact::new(in_both("First token shown"), self.first.to_string()),
-        ];
+        let first = Fact::new(in_both("First token shown"), self.first.to_string());
+        let facts = vec![Fact::new(in_both("Text"), text), first];
         let attention = Some(self.maps.clone());
         Page { attention, ..page_of(path, program, "attention", facts) }
     }

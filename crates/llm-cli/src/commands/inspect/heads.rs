@@ -53,8 +53,7 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
         llm_report::write(file, &page(program, &path, &measured, &report))?;
         say_written(file, args.output.quiet());
     }
-    let as_json = args.json || args.output.json();
-    if as_json {
+    if args.json || args.output.json() {
         print(json(&name.to_string(), &report))
     } else {
         show(&text(&measured, &report, room()))

@@ -1,7 +1,7 @@
 //! What `inspect` measures on.
 
 use crate::commands::notes::say_changed;
-use crate::error::{Result, RunError};
+use crate::error::{Result, usage};
 use llm_core::base::Message;
 use llm_core::message;
 use llm_core::recipe::DataSource;
@@ -22,10 +22,10 @@ pub(super) fn measured_on(
     let reading = Reading::for_model(&**tokenizer, &recipe.data, None);
     let Some(input) = Input::again(&recipe.data, files, reading)? else {
         if recipe.data == DataSource::NONE {
-            return Err(RunError::Usage(message!(
+            return usage(message!(
                 "inspect {} needs --data: the model was imported, name some to measure on",
                 verb
-            )));
+            ));
         }
         let unseen = own_unseen(path, recipe, tokenizer)?;
         say_changed(&unseen);

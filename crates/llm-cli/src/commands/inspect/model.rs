@@ -2,7 +2,7 @@
 
 use crate::args::InspectModelArgs;
 use crate::console::{json_line, print, room, show};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::messages::said;
 use crate::program::Program;
 use llm_core::base::escape::one_line;
@@ -80,11 +80,7 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
         let most = config.seq_len;
-        return Err(RunError::Usage(message!(
-            "--seq {} is outside 1..={}, the model's context",
-            seq_len,
-            most
-        )));
+        return usage(message!("--seq {} is outside 1..={}, the model's context", seq_len, most));
     }
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
     let compared = compared(config, spec.n_heads);
@@ -93,7 +89,7 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
     match args.batch.unwrap_or(default) {
-        0 => Err(RunError::Usage("--batch 0: there is nothing in it".into())),
+        0 => usage("--batch 0: there is nothing in it"),
         n => Ok(n),
     }
 }

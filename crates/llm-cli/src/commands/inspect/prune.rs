@@ -7,7 +7,7 @@ use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::InspectPruneArgs;
 use crate::console::{Out, note, room};
-use crate::error::{Result, RunError, of_verb};
+use crate::error::{Result, RunError, of_verb, usage};
 use crate::messages::in_both;
 use crate::next_commands;
 use crate::program::Program;
@@ -36,7 +36,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let signals = Signals::listen();
     if args.save.is_some() && args.drop.is_none() && args.drop_heads.is_empty() {
         let why = "--save needs --drop N or --drop-heads L.H: which heads are to go?";
-        return Err(RunError::Usage(why.into()));
+        return usage(why);
     }
     let path = to_load(&args.on.load)?;
     let mut loaded = load(&program.models, &path)?;
@@ -47,7 +47,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if let (Some(save), Some(html)) = (&args.save, &args.on.html)
         && real_path(save) == real_path(html)
     {
-        return Err(RunError::Usage("--save and --html name the same file".into()));
+        return usage("--save and --html name the same file");
     }
     // Tried before anything is read, taken after it: who stops the reading leaves no lock behind.
     let claim = || args.save.as_deref().map(|save| claim(save, &path)).transpose();
@@ -66,8 +66,8 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     }
     signals.check()?;
     let found = found?;
-    let measured =
-        message!("{}: {} tokens", name, thousands(found.whole.details.evaluation.tokens));
+    let tokens = found.whole.details.evaluation.tokens;
+    let measured = message!("{}: {} tokens", name, thousands(tokens));
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
@@ -83,12 +83,8 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
         out.show(&show::text(&measured, &found, room()));
     }
     if let (Some(saved), false) = (saved, quiet) {
-        let step = loaded.run.step;
-        note(message!(
-            "saved checkpoint '{}' at step {}",
-            one_line(&saved.display().to_string()),
-            step
-        ));
+        let shown = one_line(&saved.display().to_string());
+        note(message!("saved checkpoint '{}' at step {}", shown, loaded.run.step));
         let (name, load) = (next_commands::program(program), next_commands::load_flag(saved));
         note(message!("next    {} eval{}{}", name, load, next_commands::data(&args.on.data, &[])));
     }
@@ -98,15 +94,12 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
 /// Validates that heads of this model can be switched off, and those that are asked for. For each
 /// head whether it is on now.
 fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> Result<Vec<bool>> {
-    let usage = |text: Message| Err(RunError::Usage(text));
     let model = &loaded.run.model;
     let (layers, n_heads) = (model.config().n_layers, model.attention().spec().n_heads);
     let mask = head_mask(model);
     let on = mask.iter().filter(|on| **on).count();
     if mask.len() == 1 {
-        return usage(
-            "inspect prune: the model has one head in all, there is none to spare".into(),
-        );
+        return usage("inspect prune: the model has one head in all, there is none to spare");
     }
     let tried = with_head_mask(model, &vec![false; mask.len()], &program.models.from_spec);
     if let (Heads::One { other }, Err(_)) = (program.models.heads, tried) {
@@ -117,7 +110,7 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
         ));
     }
     if args.batch == Some(0) {
-        return usage("--batch 0: there is nothing to score at a time".into());
+        return usage("--batch 0: there is nothing to score at a time");
     }
     if let Some(n) = args.drop.filter(|n| !(1..on).contains(n)) {
         let why = match on {
@@ -147,7 +140,7 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
         left[place] = false;
     }
     if !args.drop_heads.is_empty() && !left.contains(&true) {
-        return usage("--drop-heads: one head at least has to stay".into());
+        return usage("--drop-heads: one head at least has to stay");
     }
     Ok(mask)
 }
@@ -155,10 +148,10 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
 /// The place of the new checkpoint, which is not that of the old one.
 fn claim(save: &Path, load: &Path) -> Result<Target> {
     if real_path(save) == real_path(load) {
-        return Err(RunError::Usage(message!(
+        return usage(message!(
             "--save '{}' is what --load reads, the heads would be lost; choose another --save",
             save.display()
-        )));
+        ));
     }
     Target::file(save, None).map_err(|e| of_verb(e, "nothing was pruned, choose another --save"))
 }

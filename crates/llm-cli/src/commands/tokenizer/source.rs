@@ -1,7 +1,7 @@
 //! The tokenizer that a verb is about.
 
 use crate::args::{SourceArgs, TokenizerArgs};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use llm_core::base::with_causes;
 use llm_core::checkpoint::Checkpoint;
 use llm_core::message;
@@ -35,10 +35,10 @@ fn choice(source: &SourceArgs) -> Result<Choice> {
     let which =
         message!("give --load CHECKPOINT, --tokenizer FILE.json, or --bpe-vocab and --bpe-merges");
     match Choice::of(&flags.options())? {
-        Some(Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. }) => Err(RunError::Usage(
-            message!("this kind of tokenizer is made of a text, by training; {}", which),
-        )),
+        Some(Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. }) => {
+            usage(message!("this kind of tokenizer is made of a text, by training; {}", which))
+        }
         Some(choice) => Ok(choice),
-        None => Err(RunError::Usage(message!("which tokenizer? {}", which))),
+        None => usage(message!("which tokenizer? {}", which)),
     }
 }

@@ -50,11 +50,8 @@ pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
     let text = tokenizer.decode(&tokens).map_err(|e| match e {
         Error::TokenOutOfRange { .. } => {
             let last = tokenizer.vocab_size().saturating_sub(1);
-            RunError::Data(message!(
-                "{}; this tokenizer's tokens are 0 to {}",
-                with_causes(&e),
-                last
-            ))
+            let why = with_causes(&e);
+            RunError::Data(message!("{}; this tokenizer's tokens are 0 to {}", why, last))
         }
         other => other.into(),
     })?;

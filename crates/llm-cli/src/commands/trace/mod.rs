@@ -4,7 +4,7 @@ mod printed;
 
 use crate::args::TraceArgs;
 use crate::console::{print, room, show};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::events::{self, Event};
 use crate::generation::shown;
 use crate::program::Program;
@@ -41,21 +41,17 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
     } else {
         show(&printed::text(&walk, args.all, room()))?;
     }
-    match walk.kernel.agrees {
-        true => Ok(()),
-        false => Err(RunError::Internal(message!(
-            "the kernel's numbers differ from the equations by more than rounding"
-        ))),
-    }
+    let why = "the kernel's numbers differ from the equations by more than rounding";
+    if walk.kernel.agrees { Ok(()) } else { Err(RunError::Internal(why.into())) }
 }
 
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let prompt = &args.prompt;
     if let Some(flag) = prompt.flag().or(args.layer.map(|_| "--layer")) {
-        return Err(RunError::Usage(message!(
+        return usage(message!(
             "{} needs --load: the built-in example is one layer without tokens",
             flag
-        )));
+        ));
     }
     let heads = match program.models.heads {
         Heads::One { .. } => 1,
@@ -63,7 +59,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     };
     if heads == 0 || !WIDTH.is_multiple_of(heads) {
         let why = message!("--heads {}: the built-in example can have 1, 2 or 4", heads);
-        return Err(RunError::Usage(why));
+        return usage(why);
     }
     let batch = batch(args)?;
     let plain = AttentionSpec::new("", heads);
@@ -75,7 +71,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let Loaded { run, tokenizer, .. } = load(&program.models, path)?;
-    let (model, usage) = (&run.model, |text| Err(RunError::Usage(text)));
+    let model = &run.model;
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);
     if let Some(given) = args.heads.filter(|&given| given != heads) {
@@ -88,11 +84,8 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let layer = args.layer.unwrap_or(0);
     if layer >= config.n_layers {
         let last = config.n_layers - 1;
-        return usage(message!(
-            "--layer {} is outside 0..={}, the loaded model's blocks",
-            layer,
-            last
-        ));
+        let why = message!("--layer {} is outside 0..={}, the loaded model's blocks", layer, last);
+        return usage(why);
     }
     let prompt = &args.prompt;
     let tokens = prompt.tokens(tokenizer.as_ref())?;
@@ -105,12 +98,8 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     }
     if tokens.len() > window {
         let n = tokens.len();
-        return usage(message!(
-            "{}: {} tokens do not fit the model's window of {}",
-            flag,
-            n,
-            window
-        ));
+        let why = message!("{}: {} tokens do not fit the model's window of {}", flag, n, window);
+        return usage(why);
     }
     let batch = batch(args)?;
     let sizes = Sizes::new([batch, tokens.len(), config.d_model], &spec);
@@ -127,41 +116,32 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
 fn batch(args: &TraceArgs) -> Result<usize> {
     match args.batch.unwrap_or(1) {
         batch @ 1..=MOST => Ok(batch),
-        batch => Err(RunError::Usage(message!("--batch {} is outside 1..={}", batch, MOST))),
+        batch => usage(message!("--batch {} is outside 1..={}", batch, MOST)),
     }
 }
 
 /// The place that the flags name; `head` stands in for one that is not given.
 fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Result<Place> {
     let head = args.head.unwrap_or(head);
-    match program.models.heads {
-        Heads::One { other } if head != 0 => {
-            return Err(RunError::Usage(message!(
-                "--head {}: {} has one attention head, number 0; for more use {} trace",
-                head,
-                program.models.name,
-                other
-            )));
-        }
-        _ => {}
+    if let (Heads::One { other }, 1..) = (program.models.heads, head) {
+        return usage(message!(
+            "--head {}: {} has one attention head, number 0; for more use {} trace",
+            head,
+            program.models.name,
+            other
+        ));
     }
     let within = |flag: &str, index: usize, n: usize, why: &Message| match index < n {
         true => Ok(index),
-        false => {
-            Err(RunError::Usage(message!("--{} {} is outside 0..={}: {}", flag, index, n - 1, why)))
-        }
+        false => usage(message!("--{} {} is outside 0..={}: {}", flag, index, n - 1, why)),
     };
-    let t = sizes.seq_len;
+    let (t, batch_index) = (sizes.seq_len, args.batch_index.unwrap_or(0));
     let query = args.query.unwrap_or(t - 1);
+    let sequences = message!("--batch says how many sequences there are");
     let positions = message!("the number of positions is {}", t);
     let heads = message!("the number of heads is {}", sizes.n_heads);
     Ok(Place {
-        batch_index: within(
-            "batch-index",
-            args.batch_index.unwrap_or(0),
-            sizes.batch_size,
-            &message!("--batch says how many sequences there are"),
-        )?,
+        batch_index: within("batch-index", batch_index, sizes.batch_size, &sequences)?,
         head: within("head", head, sizes.n_heads, &heads)?,
         query: within("query", query, t, &positions)?,
         key: within("key", args.key.unwrap_or(query.saturating_sub(1)), t, &positions)?,

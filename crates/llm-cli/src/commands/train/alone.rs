@@ -1,7 +1,7 @@
 //! A prompt without a model.
 
 use crate::args::{RecipeArgs, TrainArgs};
-use crate::error::{Result, RunError};
+use crate::error::{Result, usage};
 use crate::next_commands;
 use crate::program::Program;
 use llm_core::message;
@@ -27,12 +27,12 @@ pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result
     let (name, run) = (program.models.name, newest_run());
     let path = run.as_deref().unwrap_or(Path::new("RUN"));
     let load = next_commands::load_flag(path);
-    Err(RunError::Usage(message!(
+    usage(message!(
         "{}: no model is given; {} generate{} {} .. writes text, --steps N trains \
          a new one first",
         flag,
         name,
         load,
         flag
-    )))
+    ))
 }

@@ -15,20 +15,18 @@ use crate::probes;
 use crate::program::Program;
 use crate::progress::{Progress, Watching, scored_in_time};
 use crate::signals::Signals;
-use llm_core::base::escape;
-use llm_core::base::{Message, thousands};
+use llm_core::base::{Message, escape, thousands};
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::StepReport;
 use llm_core::{TinyGPT, TokenDataset, message};
 use llm_lens::Probes;
 use llm_report::About;
-use llm_run::data::{Report, Validation};
 use llm_run::folder::Target;
 use llm_run::log::{Curves, Sample};
 use llm_run::note::Note;
 use llm_run::plan::Plan;
 use llm_run::training::{
-    Estimate, Event, Face, Identity, Kept, MakePlan, Overfit, PageOf, Scored, advice_on_rate,
+    Estimate, Event, Face, Identity, Kept, MakePlan, Overfit, PageOf, advice_on_rate,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +50,7 @@ pub(super) struct Shown<'a> {
     threads: usize,
     pub(super) speaker: Speaker,
     signals: Signals,
-    progress: Progress,
+    pub(super) progress: Progress,
     watching: Option<Watching>,
     request: Option<Request>,
     probes: Option<Probes>,
@@ -102,34 +100,12 @@ impl<'a> Shown<'a> {
     pub(super) fn new(program: &'a Program, args: &'a TrainArgs, threads: usize) -> Shown<'a> {
         let (json, quiet) = (args.output.json(), args.output.quiet());
         let speaker = Speaker { out: Out::default(), json, quiet, is_one_of_many: false };
-        Shown::of(program, args, threads, speaker, Signals::default())
-    }
-
-    /// One of several runs: a bar is all that is seen of it.
-    pub(super) fn bar_alone(
-        program: &'a Program,
-        args: &'a TrainArgs,
-        threads: usize,
-        signals: Signals,
-    ) -> Shown<'a> {
-        let speaker =
-            Speaker { out: Out::default(), json: false, quiet: true, is_one_of_many: true };
-        Shown::of(program, args, threads, speaker, signals)
-    }
-
-    fn of(
-        program: &'a Program,
-        args: &'a TrainArgs,
-        threads: usize,
-        speaker: Speaker,
-        signals: Signals,
-    ) -> Shown<'a> {
         Shown {
             program,
             args,
             threads,
             speaker,
-            signals,
+            signals: Signals::default(),
             progress: Progress::default(),
             watching: None,
             request: None,
@@ -137,6 +113,12 @@ impl<'a> Shown<'a> {
             about: None,
             together: Arc::default(),
         }
+    }
+
+    /// The same run as one of several: a bar is all that is seen of it.
+    pub(super) fn bar_alone(self, signals: Signals) -> Shown<'a> {
+        let speaker = Speaker { json: false, quiet: true, is_one_of_many: true, ..self.speaker };
+        Shown { speaker, signals, ..self }
     }
 
     /// The text after the run, and the checks before the text.
@@ -182,32 +164,15 @@ impl<'a> Shown<'a> {
         let event = Json::Estimate { seconds, step_ms, measurement_seconds: of.measurement };
         self.speaker.emit(&event);
         let here = message!("about {} here", lasting(seconds));
-        let here = match of.is_cut {
-            true => message!("{}, then --max-time ends it", here),
-            false => here,
-        };
-        let steps = match steps {
-            1 => message!("1 step"),
-            n => message!("{} steps", thousands(n)),
-        };
+        let here = if of.is_cut { message!("{}, then --max-time ends it", here) } else { here };
+        let (steps, rest) = (banner::steps(steps), lasting(of.rest));
         self.speaker.tell(message!(
             "time    {}: {} of {:.1} ms, {} for measurements and the beginning",
             here,
             steps,
             step_ms,
-            lasting(of.rest)
+            rest
         ));
-    }
-
-    /// Begins a run of `steps` steps.
-    fn begin(&mut self, steps: u64) {
-        let Speaker { quiet, is_one_of_many, .. } = self.speaker;
-        self.progress = Progress::new(steps, quiet && !is_one_of_many);
-    }
-
-    /// Takes the bar away.
-    pub(super) fn finish(&mut self) {
-        self.progress.finish();
     }
 
     /// A line among the reports.
@@ -215,40 +180,26 @@ impl<'a> Shown<'a> {
         self.progress.aside(|| self.speaker.say(line));
     }
 
-    /// How far the last measurement is, and what it was cut to.
-    fn scored(&mut self, scored: &Scored) {
-        if let Some(watching) = self.watching.take() {
-            watching.finish();
-        }
-        scored_in_time(scored, |line| self.speaker.say(line));
-    }
-
     /// The measurement after the last step.
-    fn result(
-        &mut self,
-        line: Option<Message>,
-        step: u64,
-        report: &Report,
-        on: &Validation,
-        model: &TinyGPT,
-        clipped: bool,
-    ) {
-        self.speaker.emit(&Json::Eval { step, report, beside: None });
+    fn result(&mut self, line: Option<Message>, event: &Event<'_>) {
+        let Event::Result { step, report, on, model, clipped } = event else { return };
+        self.speaker.emit(&Json::Eval { step: *step, report, beside: None });
         line.into_iter().for_each(|line| self.speaker.tell(line));
         let even = model.config().first_loss();
         if report.evaluation.loss > even + WORSE_THAN_EVEN {
             self.say(message!(
                 "        nothing was learned: a model that has seen no text has about {:.2}; {}",
                 even,
-                advice_on_rate(clipped)
+                advice_on_rate(*clipped)
             ));
         }
         let (scored, all) = (report.evaluation.tokens, on.tokens() as u64);
         if scored < all {
+            let [n, of] = [scored, all].map(thousands);
             self.say(message!(
                 "        on {} of {} unseen tokens, evenly spaced; eval takes all",
-                thousands(scored),
-                thousands(all)
+                n,
+                of
             ));
         }
         let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
@@ -291,17 +242,11 @@ impl<'a> Shown<'a> {
     }
 
     /// What there is now.
-    fn done(
-        &mut self,
-        line: Option<Message>,
-        plan: &Plan,
-        seconds: f64,
-        report: Option<&Report>,
-        kept: &Kept<'_>,
-    ) {
+    fn done(&mut self, line: Option<Message>, event: &Event<'_>) {
+        let Event::Done { plan, seconds, report, kept } = event else { return };
         let path = kept.file().map(|path| path.display().to_string());
         let (step, checkpoint) = (plan.trainer.step, path.as_deref());
-        self.speaker.emit(&Json::Done { step, report, seconds, checkpoint });
+        self.speaker.emit(&Json::Done { step, report: *report, seconds: *seconds, checkpoint });
         let Some(line) = line else { return };
         self.say(line);
         let Some(path) = kept.file() else { return };
@@ -312,11 +257,12 @@ impl<'a> Shown<'a> {
             self.say(saved)
         }
         if let Some((best, path)) = &kept.best {
+            let (path, step, loss) = (escape::path(path), best.step, best.val_loss);
             self.say(message!(
                 "best    {} of step {}, measured validation loss {:.4}",
-                escape::path(path),
-                best.step,
-                best.val_loss
+                path,
+                step,
+                loss
             ));
         }
     }
@@ -374,7 +320,10 @@ impl Face for Shown<'_> {
             }
             Event::Estimated { estimate, steps } => self.estimated(estimate, *steps),
             Event::Overfit(found) => self.overfit(found),
-            Event::Begin(steps) => self.begin(*steps),
+            Event::Begin(steps) => {
+                let Speaker { quiet, is_one_of_many, .. } = self.speaker;
+                self.progress = Progress::new(*steps, quiet && !is_one_of_many);
+            }
             Event::Noted(note) => return self.say(*note),
             Event::Step { report, done, rate, .. } => {
                 let shown = self.progress.step(*done, report, *rate);
@@ -397,15 +346,16 @@ impl Face for Shown<'_> {
                 let watching = self.watching.get_or_insert_with(|| Watching::new(*total, quiet));
                 watching.position(*scored);
             }
-            Event::Scored(scored) => self.scored(scored),
+            Event::Scored(scored) => {
+                self.watching.take().iter().for_each(Watching::finish);
+                scored_in_time(scored, |line| self.speaker.say(line));
+            }
             Event::Saved { step, path, .. } => {
                 let path = &path.display().to_string();
                 self.speaker.emit(&Json::Saved { step: *step, path });
             }
             Event::Ended { .. } => self.progress.finish(),
-            Event::Result { step, report, on, model, clipped } => {
-                return self.result(line, *step, report, on, model, *clipped);
-            }
+            Event::Result { .. } => return self.result(line, event),
             Event::Refused { .. } => {
                 return self.progress.aside(|| line.into_iter().for_each(note));
             }
@@ -414,9 +364,7 @@ impl Face for Shown<'_> {
                 self.progress.finish();
                 self.interrupted(*step, kept);
             }
-            Event::Done { plan, seconds, report, kept } => {
-                return self.done(line, plan, *seconds, *report, kept);
-            }
+            Event::Done { .. } => return self.done(line, event),
             Event::Next { plan, kept } => self.next(plan, kept),
             _ => {} // its line is all
         }
@@ -459,12 +407,8 @@ impl Face for Shown<'_> {
     }
 
     fn page(&mut self, of: &PageOf<'_>) -> Option<String> {
-        let page = llm_report::page(
-            self.about.as_ref()?,
-            of,
-            of.ending.early.map(|why| in_both(llm_messages::early(why))),
-        );
-        llm_report::html(&page).ok()
+        let early = of.ending.early.map(|why| in_both(llm_messages::early(why)));
+        llm_report::html(&llm_report::page(self.about.as_ref()?, of, early)).ok()
     }
 
     fn picture(&mut self, curves: &Curves) -> Option<String> {

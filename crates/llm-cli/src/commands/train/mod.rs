@@ -36,7 +36,7 @@ pub(crate) fn train(
     });
     let identity = identity(program, args, threads);
     let done = run(&program.models, options, identity, crew, &mut shown);
-    shown.finish();
+    shown.progress.finish();
     done?;
     shown.speaker.out.finish()
 }
@@ -65,12 +65,12 @@ pub(super) fn one_of_many(
 ) -> Result<(Report, f64)> {
     let options = args.options();
     let target = plan.target(&options)?;
-    let mut shown = Shown::bar_alone(program, args, threads, signals.clone());
+    let mut shown = Shown::new(program, args, threads).bar_alone(signals.clone());
     let mut identity = identity(program, args, threads);
     identity.changed = changed(plan);
     shown.about = Some(About::of(&identity, plan)?);
     let done = Training::new(plan, &options, &identity, target, &mut shown).steps_alone(plan);
-    shown.finish();
+    shown.progress.finish();
     let (report, seconds) = done?;
     let report =
         report.ok_or_else(|| RunError::Internal("a comparison without validation data".into()))?;

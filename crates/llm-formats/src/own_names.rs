@@ -46,10 +46,9 @@ pub fn export(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> io::Re
         attention: model.attention().spec(),
         tokenizer: tokenizer.name().into(),
     };
-    let parameter = |(name, p): (String, &Tensor)| Named {
-        name,
-        shape: p.shape().to_vec(),
-        data: Data::Floats(Cow::Borrowed(p.data())),
+    let parameter = |(name, p): (String, _)| {
+        let p: &Tensor = p;
+        Named { name, shape: p.shape().to_vec(), data: Data::Floats(Cow::Borrowed(p.data())) }
     };
     let mut tensors: Vec<_> = model.parameters().map(parameter).collect();
     let blob = tokenizer.blob();

@@ -1,8 +1,9 @@
 //! Why a model or a tokenizer of another program cannot be read or written, as one enum.
 
 use llm_core::base::escape::one_line;
-use llm_core::base::{Message, system_reason, with_causes};
+use llm_core::base::{Fill, Message, system_reason, with_causes};
 use llm_core::{AttentionSpec, Error, message, says};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -165,6 +166,16 @@ impl From<io::Error> for FormatError {
             _ => FormatError::Io(e),
         }
     }
+}
+
+/// What a reader of JSON says, as words of a message.
+pub(crate) fn said(e: &dyn fmt::Display) -> Message {
+    Message::words(shown(&e.to_string()))
+}
+
+/// The error about a setting of this name whose value is another than is `supported`.
+pub(crate) fn unsupported(name: &str, found: impl Fill, supported: impl Fill) -> FormatError {
+    FormatError::content(message!("{} is {}, supported: {}", name, found, supported))
 }
 
 /// A name or message from a file, short and without control characters.

@@ -1,7 +1,7 @@
 //! Opening files that come from elsewhere.
 
-use crate::error::{FormatError, Result, refuse, shown};
-use llm_core::base::{Message, memory, open_regular};
+use crate::error::{FormatError, Result, refuse, said};
+use llm_core::base::{memory, open_regular};
 use llm_core::{Error, IoAction, message};
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -61,9 +61,8 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
 
 /// A text as an object of JSON.
 pub(crate) fn json_object(text: &[u8]) -> Result<Map<String, Value>> {
-    serde_json::from_slice(text).map_err(|e| {
-        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
-    })
+    serde_json::from_slice(text)
+        .map_err(|e| FormatError::content(message!("no JSON object: {}", said(&e))))
 }
 
 /// The bytes of a file, up to one more than `most`, so that a longer one is detected.

@@ -16,10 +16,10 @@
 
 mod numbers;
 
-use crate::error::{FormatError, Result, refuse, shown};
+use crate::error::{FormatError, Result, refuse, said, shown};
 use crate::files::{json_object, read_file, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
-use llm_core::base::{Message, memory};
+use llm_core::base::memory;
 use llm_core::model::{Footprint, SingleHead, parameter_shapes};
 use llm_core::optim::Hyperparameters;
 use llm_core::recipe::Recipe;
@@ -118,12 +118,8 @@ impl MetaJson {
         for (name, shape) in &shapes {
             let (found, count) = (input.u64()?, shape.iter().product::<usize>());
             if found != count as u64 {
-                return refuse(message!(
-                    "{} has {} elements, this model needs {}",
-                    name,
-                    found,
-                    count
-                ));
+                let why = message!("{} has {} elements, this model needs {}", name, found, count);
+                return refuse(why);
             }
             parameters.push((name.clone(), parameter(shape, input.floats(name.clone(), count)?)?));
         }
@@ -168,11 +164,8 @@ impl MetaJson {
 
 /// A field of the JSON file.
 fn field<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result<T> {
-    let value =
-        fields.get(name).ok_or_else(|| FormatError::content(message!("{} is missing", name)))?;
-    T::deserialize(value).map_err(|e| {
-        FormatError::content(message!("{}: {}", name, Message::words(shown(&e.to_string()))))
-    })
+    let Some(value) = fields.get(name) else { return refuse(message!("{} is missing", name)) };
+    T::deserialize(value).map_err(|e| FormatError::content(message!("{}: {}", name, said(&e))))
 }
 
 /// Bytes before the parameters.

@@ -6,13 +6,12 @@
 //! tokenizer's data are a tensor of bytes. A file without the entry is read all the same, its
 //! sizes taken from the shapes, when the number of heads is given.
 
-use crate::error::{FormatError, Result, refuse, shown};
+use crate::error::{FormatError, Result, refuse, said};
 use crate::files::read_file;
 use crate::imported::{FromSpec, Imported, Note, attention, check, heads, nameless, with_inner};
 use crate::mapping::finished;
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
-use llm_core::base::Message;
 use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
 use llm_core::model::{Mlp, Norm, Param, parameter_list};
 use llm_core::tokenizer::Tokenizer;
@@ -97,11 +96,8 @@ pub fn read(
     let blob = contents.row(TOKENIZER).filter(|_| kind.is_some());
     if let Some(row) = blob {
         if row.length > MAX_BLOB {
-            return refuse(message!(
-                "a tokenizer of {} bytes, the limit is {}",
-                row.length,
-                MAX_BLOB
-            ));
+            let why = message!("a tokenizer of {} bytes, the limit is {}", row.length, MAX_BLOB);
+            return refuse(why);
         }
         let shape = vec![row.length as usize];
         wanted.push(Wanted { name: TOKENIZER.into(), shape, dtype: Dtype::U8 });
@@ -123,15 +119,8 @@ type Described = (Config, Arc<dyn Attention>, Option<String>);
 
 /// The settings of a file that [`export`] wrote.
 fn described(text: &str, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Described> {
-    let bad = |e: serde_json::Error| {
-        FormatError::content(message!(
-            "metadata '{}': {}",
-            KEY,
-            Message::words(shown(&e.to_string()))
-        ))
-    };
-    let Description { config, attention: spec, tokenizer } =
-        serde_json::from_str(text).map_err(bad)?;
+    let Description { config, attention: spec, tokenizer } = serde_json::from_str(text)
+        .map_err(|e| FormatError::content(message!("metadata '{}': {}", KEY, said(&e))))?;
     if let Some(given) = n_heads.filter(|h| *h != spec.n_heads) {
         return Err(FormatError::HeadsDiffer { found: spec.n_heads, given });
     }
@@ -148,13 +137,14 @@ fn undescribed<R: Read>(
     let has = |name: &str| contents.row(name).is_some();
     let shape = |name: &str| match contents.row(name).map(|row| &row.shape[..]) {
         Some(&[rows, columns]) => Ok((rows, columns)),
-        Some(_) => Err(FormatError::content(message!("tensor {} has not two axes", name))),
-        None => Err(FormatError::content(message!("tensor {} is missing", name))),
+        Some(_) => refuse(message!("tensor {} has not two axes", name)),
+        None => refuse(message!("tensor {} is missing", name)),
     };
     let ((vocab_size, d_model), (seq_len, _)) = (shape("wte")?, shape("wpe")?);
     let hidden = shape("blocks.0.w_fc").map_or(0, |(_, hidden)| hidden);
     let inner = shape("blocks.0.w_out").map_or(hidden, |(inner, _)| inner);
-    let layers = 0..=Config::MAX_LAYERS;
+    let layers = (0..=Config::MAX_LAYERS).take_while(|i| has(&format!("blocks.{i}.w_qkv")));
+    let n_layers = layers.count();
     let config = Config {
         norm_affine: has("lnf_g"),
         norm: if has("lnf_g") && !has("lnf_b") { Norm::Rms } else { Norm::Layer },
@@ -162,12 +152,7 @@ fn undescribed<R: Read>(
         head_bias: has("b_lm"),
         mlp: if inner.checked_mul(2) == Some(hidden) { Mlp::SwiGlu } else { Mlp::Gelu },
         mlp_bias: has("blocks.0.b_fc") || has("blocks.0.b_out"),
-        ..Config::new(
-            vocab_size,
-            seq_len,
-            d_model,
-            layers.into_iter().take_while(|i| has(&format!("blocks.{i}.w_qkv"))).count(),
-        )
+        ..Config::new(vocab_size, seq_len, d_model, n_layers)
     };
     Ok((with_inner(config, inner), heads(n_heads, from_spec)?, None))
 }

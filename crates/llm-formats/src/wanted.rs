@@ -1,6 +1,6 @@
 //! The tensors that a file must have.
 
-use crate::error::{FormatError, Result, refuse, shown};
+use crate::error::{Result, refuse, shown};
 use llm_core::message;
 use safetensors::tensor::Dtype;
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ pub(crate) fn places<'f>(
             ),
             None => message!("tensor {} is missing", name),
         };
-        return Err(FormatError::content(why));
+        return refuse(why);
     }
     Ok(places)
 }
@@ -70,7 +70,7 @@ pub(crate) fn finite(name: &str, numbers: &[f32]) -> Result<()> {
         true => Ok(()),
         false => {
             let why = message!("tensor {} has a value that is not finite", shown(name));
-            Err(FormatError::content(why))
+            refuse(why)
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Which words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Words {
+pub(crate) enum Words {
     /// GPT-2's.
     #[default]
     Gpt2,
@@ -46,15 +46,8 @@ impl Words {
     }
 
     /// As in a tokenizer.json.
-    pub(super) fn pre_tokenizer(self) -> Value {
-        let level = |words: bool| {
-            json!({
-                "type": "ByteLevel",
-                "add_prefix_space": false,
-                "trim_offsets": true,
-                "use_regex": words,
-            })
-        };
+    pub(crate) fn pre_tokenizer(self) -> Value {
+        let level = |words: bool| byte_level(false, words);
         let both = |first: Value, second: Value| json!({"type": "Sequence", "pretokenizers": [first, second]});
         match self {
             Words::Gpt2 => level(true),
@@ -62,12 +55,8 @@ impl Words {
                 both(json!({"type": "Digits", "individual_digits": true}), level(true))
             }
             Words::Llama3 | Words::Qwen2 => both(
-                json!({
-                    "type": "Split",
-                    "pattern": {"Regex": self.pattern() + SPACE},
-                    "behavior": "Isolated",
-                    "invert": false,
-                }),
+                json!({"type": "Split", "pattern": {"Regex": self.pattern() + SPACE},
+                    "behavior": "Isolated", "invert": false}),
                 level(false),
             ),
         }
@@ -77,7 +66,7 @@ impl Words {
     ///
     /// # Errors
     /// [`llm_core::Error::Tokenizer`] naming what is not known.
-    pub(super) fn of(pre_tokenizer: &Value) -> Result<Words> {
+    pub(crate) fn of(pre_tokenizer: &Value) -> Result<Words> {
         let pre_tokenizer = &as_usual(pre_tokenizer);
         let fits = |words: &Words| same(pre_tokenizer, &words.pre_tokenizer());
         if let Some(words) = Words::ALL.into_iter().find(|words| fits(words)) {
@@ -114,6 +103,12 @@ fn as_usual(pre_tokenizer: &Value) -> Value {
         }
     }
     usual
+}
+
+/// GPT-2's alphabet, with a space in front or without, and with its way to cut text or without.
+pub(crate) fn byte_level(space: bool, words: bool) -> Value {
+    json!({"type": "ByteLevel", "add_prefix_space": space, "trim_offsets": true,
+        "use_regex": words})
 }
 
 fn unknown(reason: impl Into<Message>) -> Error {

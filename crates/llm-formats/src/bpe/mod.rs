@@ -33,6 +33,8 @@ mod kinds_tests;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use kind::{Words, byte_level};
+
 pub use about::{AVAILABLE, Learning, NAME, UNAVAILABLE, memory_of};
 #[cfg(feature = "bpe")]
 pub use train::learn;

@@ -167,12 +167,8 @@ impl Parts {
             // A special token may be in the vocabulary too, under its number.
             if let Some(first) = ids.insert(token, *id).filter(|f| f != id || i < self.vocab.len())
             {
-                return Err(refuse(message!(
-                    "{} is token {} and token {}",
-                    shown(token),
-                    first,
-                    *id
-                )));
+                let why = message!("{} is token {} and token {}", shown(token), first, *id);
+                return Err(refuse(why));
             }
         }
         let count = ids.len();

@@ -5,7 +5,7 @@ use super::held::{Held, is_stdin, refused, shown, unreadable};
 use super::kind::{Kind, before_numbers, gunzip, utf16};
 use super::reading::Reading;
 use super::wrapping::Wrapping;
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, refuse};
 use crate::files::{SAMPLE, UTF8_MARK, is_named};
 use crate::first_look::Look;
 use crate::json_look::{Holds, JsonLook};
@@ -173,7 +173,7 @@ fn unwrap(
             let bytes = unpacked.ok_or(Error::Memory { needed, available: room })?;
             if inner == Kind::Gzip {
                 let why = message!("{} is packed twice; unpack it once", name);
-                return Err(FormatError::Content(why));
+                return refuse(why);
             }
             let room = room.saturating_sub(bytes.len() as u64);
             let looked = unwrap(path, reading, inner, &sample, Held::Memory(bytes), room)?;

@@ -29,7 +29,7 @@ pub use reading::Reading;
 
 use crate::chat::Conversations;
 use crate::chat::exported::Exports;
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, refuse};
 use crate::files::SAMPLE;
 use crate::json_look::{Holds, JsonLook};
 use crate::nano_gpt::META;
@@ -172,7 +172,7 @@ impl Files {
         let chats = if chats { Some(conversations(&texts, &names, reading)?) } else { None };
         let len = texts.text().len() as u64;
         if len == 0 {
-            return Err(FormatError::Content(message!("{} is empty; a run needs some text", name)));
+            return refuse(message!("{} is empty; a run needs some text", name));
         }
         let source = DataSource::Files { len, blake3: texts.blake3()?, form, end_of_text };
         Ok(Files { texts, name, changes, names, meta, chats, of_model: reading.of_model, source })
@@ -207,13 +207,13 @@ impl Files {
         let Files { texts, name, names, of_model, .. } = self;
         let vocab_size = tokenizer.vocab_size();
         if let Some(largest) = texts.largest().filter(|token| *token as usize >= vocab_size) {
-            return Err(FormatError::Content(message!(
+            return refuse(message!(
                 "{} holds token {}, but the vocabulary has {} tokens; these \
                  numbers are of another vocabulary",
                 name,
                 largest,
                 vocab_size
-            )));
+            ));
         }
         let part_size = usize::try_from(in_memory()).unwrap_or(PART);
         make(texts, part_size).map_err(|NoTokens { file, why }| match (why, file) {
@@ -383,10 +383,10 @@ fn what_helps(file: &[u8]) -> Message {
 fn check_pairs(file: &Looked) -> Result<()> {
     match file.held.len() {
         len if len.is_multiple_of(2) => Ok(()),
-        len => Err(FormatError::Content(message!(
+        len => refuse(message!(
             "{} has {} bytes: no whole number of tokens of 16 bits; leave out {data_as} u16",
             shown(&file.path),
             len
-        ))),
+        )),
     }
 }

@@ -84,12 +84,10 @@ impl Wrapping {
                 "JSON lines, learned with their braces and keys (jq -r {} takes the texts out)",
                 filter
             ),
-            Wrapping::Json(Holds::Texts(filter)) => {
-                message!(
-                    "JSON, learned with its braces and keys (jq takes texts out: jq -r {})",
-                    filter
-                )
-            }
+            Wrapping::Json(Holds::Texts(filter)) => message!(
+                "JSON, learned with its braces and keys (jq takes texts out: jq -r {})",
+                filter
+            ),
             Wrapping::JsonLines(holds) => {
                 aside(message!("JSON lines, learned with their braces and keys"), holds)
             }
@@ -99,29 +97,21 @@ impl Wrapping {
             Wrapping::Table => {
                 message!("a table, learned with its separators (csvcut -c text takes a column out)")
             }
-            Wrapping::WebPage => {
-                message!(
-                    "a web page, learned with its tags (pandoc -f html -t plain makes text of it)"
-                )
-            }
-            Wrapping::Mails => {
-                message!(
-                    "mails, learned with their headers (the module mailbox of Python takes the texts out)"
-                )
-            }
-            Wrapping::WhatsApp => {
-                message!(
-                    "a chat of WhatsApp, learned as a text (the verb import chats makes conversations of it)"
-                )
-            }
+            Wrapping::WebPage => message!(
+                "a web page, learned with its tags (pandoc -f html -t plain makes text of it)"
+            ),
+            Wrapping::Mails => message!(
+                "mails, learned with their headers (the module mailbox of Python takes the texts out)"
+            ),
+            Wrapping::WhatsApp => message!(
+                "a chat of WhatsApp, learned as a text (the verb import chats makes conversations of it)"
+            ),
             Wrapping::OldMac => message!(
                 "line ends of old Macs, learned as they are (tr '\\r' '\\n' makes them line breaks)"
             ),
-            Wrapping::Windows => {
-                message!(
-                    "line ends of Windows, learned as two characters (tr -d '\\r' makes them one)"
-                )
-            }
+            Wrapping::Windows => message!(
+                "line ends of Windows, learned as two characters (tr -d '\\r' makes them one)"
+            ),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::architecture::Architecture;
 use super::file::TensorInfo;
 use super::value::MetaValue;
-use crate::error::{FormatError, Result, refuse, shown};
+use crate::error::{FormatError, Result, refuse, shown, unsupported};
 use crate::imported::{MODERN, several, shortest, with_inner};
 use llm_core::base::Fill;
 use llm_core::model::Rotary;
@@ -66,20 +66,13 @@ impl Described {
     /// # Errors
     /// [`FormatError::Content`] naming the key, its value and what is supported.
     pub(super) fn read(metadata: &Metadata, tensors: &[TensorInfo]) -> Result<Described> {
-        let name = match metadata.get(ARCHITECTURE) {
-            Some(MetaValue::Text(name)) => name,
-            _ => return Err(FormatError::content(message!("it does not say {}", ARCHITECTURE))),
+        let Some(MetaValue::Text(name)) = metadata.get(ARCHITECTURE) else {
+            return refuse(message!("it does not say {}", ARCHITECTURE));
         };
         let family = Architecture::ALL.into_iter().find(|family| family.name() == name);
         let Some(family) = family else {
             let known = Architecture::ALL.map(Architecture::name).join(", ");
-            let found = shown(name);
-            return refuse(message!(
-                "{} is {}, supported: {}",
-                ARCHITECTURE,
-                format!("'{found}'"),
-                known
-            ));
+            return Err(unsupported(ARCHITECTURE, format!("'{}'", shown(name)), known));
         };
         let has = |name: &str| tensors.iter().any(|tensor| tensor.name == name);
         let keys = Keys { metadata, family, asked: RefCell::default() };
@@ -106,8 +99,8 @@ fn vocabulary(tensors: &[TensorInfo]) -> Result<usize> {
     let table = tensors.iter().find(|tensor| tensor.name == TABLE);
     match table.map(|tensor| &tensor.shape[..]) {
         Some(&[rows, _]) => Ok(rows),
-        Some(_) => Err(FormatError::content(message!("tensor {} has not two axes", TABLE))),
-        None => Err(FormatError::content(message!("tensor {} is missing", TABLE))),
+        Some(_) => refuse(message!("tensor {} has not two axes", TABLE)),
+        None => refuse(message!("tensor {} is missing", TABLE)),
     }
 }
 
@@ -136,8 +129,7 @@ impl<'m> Keys<'m> {
     }
 
     fn unsupported(&self, name: &str, found: &MetaValue, supported: impl Fill) -> FormatError {
-        let (key, found) = (self.full(name), found.in_words());
-        FormatError::content(message!("{} is {}, supported: {}", key, found, supported))
+        unsupported(&self.full(name), found.in_words(), supported)
     }
 
     /// A whole number of 1 or more.

@@ -10,7 +10,6 @@ use crate::safetensors::MAX_TENSORS;
 use crate::wanted::{Wanted, finite, places};
 use llm_core::message;
 use std::collections::{BTreeMap, HashSet};
-use std::fmt;
 use std::io::Read;
 
 /// The first bytes of a file.
@@ -48,6 +47,7 @@ pub struct TensorInfo {
 }
 
 /// A file whose part before the tensors has been read.
+#[derive(Debug)]
 pub struct Gguf<R> {
     input: Input<R>,
     /// Byte of the file at which the first tensor begins.
@@ -56,12 +56,6 @@ pub struct Gguf<R> {
     pub tensors: Vec<TensorInfo>,
     /// Values of the metadata by their keys.
     pub metadata: BTreeMap<String, MetaValue>,
-}
-
-impl<R> fmt::Debug for Gguf<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gguf").field("tensors", &self.tensors).finish_non_exhaustive()
-    }
 }
 
 impl<R: Read> Gguf<R> {
@@ -104,11 +98,8 @@ impl<R: Read> Gguf<R> {
         // The first tensor begins where the last name ends, or so: a file may end there too.
         let body = length.saturating_sub(start);
         if body < end {
-            return refuse(message!(
-                "the file ends too early: {} of {} bytes of tensors",
-                body,
-                end
-            ));
+            let why = message!("the file ends too early: {} of {} bytes of tensors", body, end);
+            return refuse(why);
         }
         if body > end.next_multiple_of(alignment) {
             return refuse(message!("{} bytes follow the last tensor", body - end));
@@ -229,12 +220,8 @@ fn info(input: &mut Input<impl Read>, name: String) -> Result<TensorInfo> {
     let width = shape.last().copied().unwrap_or(0);
     if !width.is_multiple_of(kind.numbers()) {
         let (name, block) = (kind.name(), kind.numbers());
-        return Err(bad(message!(
-            "rows of {} numbers are no whole blocks of {} ({})",
-            width,
-            block,
-            name
-        )));
+        let why = message!("rows of {} numbers are no whole blocks of {} ({})", width, block, name);
+        return Err(bad(why));
     }
     let length = ((numbers / kind.numbers()) as u64).checked_mul(kind.bytes() as u64);
     let length = length.ok_or_else(|| bad(message!("more bytes than there can be")))?;

@@ -10,6 +10,7 @@ use std::io::{self, Read};
 pub(super) const MAX_MEMORY: u64 = 64 << 20;
 
 /// A file of known length.
+#[derive(Debug)]
 pub(super) struct Input<R> {
     reader: R,
     /// Bytes read.

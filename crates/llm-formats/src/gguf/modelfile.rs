@@ -7,7 +7,7 @@
 
 use super::ollama::template_of;
 use crate::chat::ChatFormat;
-use crate::error::FormatError;
+use crate::error::{FormatError, refuse};
 use crate::tokenizers::kept;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_core::{Error, IoAction, Result, TinyGPT, base, message};
@@ -49,11 +49,11 @@ pub fn check_name(path: &Path) -> std::result::Result<(), FormatError> {
     let fits = |name: &str| !name.contains(char::is_control) && name.trim() == name;
     match name.to_str().is_some_and(fits) {
         true => Ok(()),
-        false => Err(FormatError::Content(message!(
+        false => refuse(message!(
             "the Modelfile beside it cannot name '{}': control characters, blanks at its ends, and what is \
              no UTF-8 have no place in a line",
             name.to_string_lossy().escape_debug().to_string()
-        ))),
+        )),
     }
 }
 

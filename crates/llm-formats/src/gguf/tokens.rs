@@ -11,9 +11,9 @@
 //! its tokenizer.json, so that what is true of one is true here.
 
 use super::value::MetaValue;
-use super::ways::{UNITS, byte_level, ignores_merges, ways, without_offsets};
+use super::ways::{UNITS, WAYS, ignores_merges};
 use crate::alphabet;
-use crate::bpe;
+use crate::bpe::{self, Words};
 use crate::chat::ChatFormat;
 use crate::error::{FormatError, Result, refuse, shown};
 use crate::kept::Kept;
@@ -151,9 +151,8 @@ impl Tokens {
         if merges.is_empty() {
             merges.push(NEVER.into());
         }
-        let way = without_offsets(&file["pre_tokenizer"]);
-        let known = ways().into_iter().find(|(_, known)| without_offsets(known) == way);
-        let Some((pre, _)) = known else {
+        let words = Words::of(&file["pre_tokenizer"]).ok();
+        let Some((pre, _)) = WAYS.into_iter().find(|(_, known)| words == Some(*known)) else {
             return Err(message!("llama.cpp has no name for the way in which it cuts text"));
         };
         if ignores_merges(pre) != (file["model"]["ignore_merges"] == json!(true)) {
@@ -236,8 +235,8 @@ impl Tokens {
         }
         let mut texts = |name: &str| match metadata.remove(&full(name)) {
             Some(MetaValue::Texts(texts)) => Ok(texts),
-            Some(_) => Err(FormatError::content(message!("{} is no list of texts", full(name)))),
-            None => Err(FormatError::content(message!("{} is missing", full(name)))),
+            Some(_) => refuse(message!("{} is no list of texts", full(name))),
+            None => refuse(message!("{} is missing", full(name))),
         };
         let (names, merges) = (texts("tokens")?, texts("merges")?);
         let key = |name: &str| metadata.get(&full(name));
@@ -253,7 +252,7 @@ impl Tokens {
             let key = full("token_type");
             return refuse(message!("{} has {} numbers for {} tokens", key, kinds, names));
         }
-        let known = ways().map(|(name, _)| name);
+        let known = WAYS.map(|(name, _)| name);
         let pre = match key("pre") {
             Some(MetaValue::Text(pre)) if known.contains(&pre.as_str()) => pre.clone(),
             // Files from before there was this key: GPT-2's own way is the one of a GPT-2.
@@ -367,14 +366,14 @@ impl Tokens {
         };
         let merges = self.merges.iter().filter(|merge| *merge != NEVER);
         let merges: Vec<Value> = merges.map(pair).collect::<Result<_>>()?;
-        let way = ways().into_iter().find(|(name, _)| *name == self.pre).map(|(_, way)| way);
+        let way = WAYS.into_iter().find(|(name, _)| *name == self.pre);
         let file = json!({
             "version": "1.0",
             "added_tokens": added,
             // Llama's and GPT-2's take text as it is; Qwen's puts it into one of Unicode's forms.
             "normalizer": (self.pre == "qwen2").then(|| json!({"type": "NFC"})),
-            "pre_tokenizer": way,
-            "decoder": byte_level(true),
+            "pre_tokenizer": way.map(|(_, words)| words.pre_tokenizer()),
+            "decoder": Words::Gpt2.pre_tokenizer(),
             "model": {"type": "BPE", "ignore_merges": ignores_merges(&self.pre), "vocab": vocab,
                 "merges": merges},
         });

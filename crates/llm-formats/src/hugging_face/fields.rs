@@ -1,7 +1,7 @@
 //! The fields of a config.json, with what they may be, and what is made of them.
 
 use super::family::Family;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{self, FormatError, Result, refuse, shown};
 use crate::imported::Note;
 use llm_core::base::Fill;
 use llm_core::{AttentionSpec, Config, message};
@@ -35,8 +35,7 @@ pub(super) fn numbers(value: Option<&Value>) -> Vec<u64> {
 pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
 
 pub(super) fn unsupported(field: &str, found: &Value, supported: impl Fill) -> FormatError {
-    let found = shown(&found.to_string());
-    FormatError::content(message!("{} is {}, supported: {}", field, found, supported))
+    error::unsupported(field, shown(&found.to_string()), supported)
 }
 
 /// The decimal number that stands for x: 1e-5, not what f64 makes of the nearest single one.
@@ -52,10 +51,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number of 1 or more.
     pub(super) fn size(&self, field: &str, usual: usize) -> Result<usize> {
-        match self.0.get(field) {
-            None => Ok(usual),
-            Some(value) => whole(field, value),
-        }
+        self.0.get(field).map_or(Ok(usual), |value| whole(field, value))
     }
 
     /// [`Fields::size`], where null says no more than a missing field.
@@ -89,10 +85,7 @@ impl<'a> Fields<'a> {
 
     /// A probability of dropping a number.
     pub(super) fn dropout(&self, field: &str, usual: f64) -> Result<f64> {
-        let p = match self.get(field) {
-            None => usual,
-            Some(_) => self.real(field, usual)?,
-        };
+        let p = self.get(field).map_or(Ok(usual), |_| self.real(field, usual))?;
         match (0.0..1.0).contains(&p) {
             true => Ok(p),
             false => Err(unsupported(field, &json!(p), message!("0 or more, and less than 1"))),
@@ -114,9 +107,7 @@ impl<'a> Fields<'a> {
     pub(super) fn unset(&self, fields: &[&str]) -> Result<()> {
         let empty = |v: &Value| v.as_object().is_some_and(Map::is_empty);
         match fields.iter().find(|field| self.get(field).is_some_and(|v| !empty(v))) {
-            Some(field) => {
-                Err(FormatError::content(message!("{} is set, which is not supported", *field)))
-            }
+            Some(field) => refuse(message!("{} is set, which is not supported", *field)),
             None => Ok(()),
         }
     }

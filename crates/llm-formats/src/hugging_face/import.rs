@@ -6,7 +6,7 @@ use super::names::HEAD;
 use super::tokenizer::object;
 use super::{CONFIG, GENERATION, tokenizer, weights};
 use crate::chat::ChatFormat;
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, refuse};
 use crate::files::read_small;
 use crate::imported::{FromSpec, Imported, Note, attention, check};
 use crate::mapping::{Source, finished};
@@ -127,12 +127,12 @@ fn parameters(
     if let Some(head) = head
         && !parameters.iter().any(|(name, p)| name == "wte" && p.data() == head)
     {
-        return Err(FormatError::content(message!(
+        return refuse(message!(
             "{} differs from {}, but config.json ties them; set tie_word_embeddings to false there \
              if the head is its own",
             HEAD,
             table
-        )));
+        ));
     }
     Ok(parameters)
 }

@@ -2,7 +2,7 @@
 //! write it, rope_theta with rope_scaling, and rope_parameters.
 
 use super::fields::{Fields, unsupported};
-use crate::error::{FormatError, Result, shown};
+use crate::error::{Result, refuse, shown};
 use llm_core::message;
 use llm_core::model::{Rotary, RotaryScaling};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<Rotary> {
     }
     let needed = |name: &str| match inner.get(name) {
         Some(_) => inner.real(name, 0.0),
-        None => Err(FormatError::content(message!("{} is {} without {}", field, LLAMA3, name))),
+        None => refuse(message!("{} is {} without {}", field, LLAMA3, name)),
     };
     let scaling = RotaryScaling {
         factor: needed("factor")?,
@@ -70,7 +70,7 @@ fn whole(field: &str, map: &Map<String, Value>, known: &[&str]) -> Result<()> {
         None => Ok(()),
         Some(key) => {
             let key = shown(key);
-            Err(FormatError::content(message!("{} has {}, which is not supported", field, key)))
+            refuse(message!("{} has {}, which is not supported", field, key))
         }
     }
 }

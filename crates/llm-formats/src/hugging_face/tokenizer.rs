@@ -15,11 +15,10 @@
 use super::units;
 use crate::alphabet;
 use crate::bpe;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, refuse, shown};
 use crate::files::{json_object, read_small};
 use crate::kept::Kept;
 use crate::tokenizers;
-use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId, message};
@@ -107,12 +106,11 @@ fn has_bytes(tokenizer: &dyn Tokenizer) -> bool {
 /// [`FormatError::File`] naming the file that does not fit.
 pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn Tokenizer>>> {
     let [whole, vocab, merges] = [TOKENIZER, VOCAB, MERGES].map(|name| folder.join(name));
-    let missing = |why: Message| Err(FormatError::content(why));
     let (path, tokenizer) = match (whole.exists(), vocab.exists(), merges.exists()) {
         (true, ..) => (&whole, from_whole(folder, ends)),
         (_, true, true) => (&vocab, from_older_files(folder, ends)),
-        (_, true, false) => (&vocab, missing(message!("merges.txt is missing beside it"))),
-        (_, false, true) => (&merges, missing(message!("vocab.json is missing beside it"))),
+        (_, true, false) => (&vocab, refuse(message!("merges.txt is missing beside it"))),
+        (_, false, true) => (&merges, refuse(message!("vocab.json is missing beside it"))),
         (_, false, false) => {
             let path = folder.join(SENTENCEPIECE);
             if !path.exists() {
@@ -176,14 +174,14 @@ fn with_rows(tokenizer: Arc<dyn Tokenizer>, rows: usize) -> Result<Arc<dyn Token
     let more = (rows..tokenizer.vocab_size()).take(3).map(|id| {
         format!("'{}'", shown(&String::from_utf8_lossy(tokenizer.bytes_of(id as TokenId))))
     });
-    Err(FormatError::content(message!(
+    refuse(message!(
         "{} tokenizer with {} tokens, the model has {} (vocab_size); the model has no row for {}: take it \
          out there",
         tokenizer.name(),
         tokenizer.vocab_size(),
         rows,
         more.collect::<Vec<_>>().join(" ")
-    )))
+    ))
 }
 
 /// A file with an object of JSON in the folder, of at most `most` bytes; nothing where there is no such file.

@@ -1,6 +1,7 @@
 //! Tokenizers of bytes and of characters as a tokenizer.json, and known again in one.
 
 use crate::alphabet;
+use crate::bpe::byte_level;
 use crate::tokenizers;
 use llm_core::TokenId;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, Tokenizer, WithEndOfText};
@@ -12,23 +13,16 @@ const MAX_OURS: usize = 4 << 20;
 
 fn file(vocab: Map<String, Value>, pre_tokenizer: Value, decoder: Value) -> Value {
     json!({
-        "version": "1.0",
-        "truncation": null,
-        "padding": null,
+        "version": "1.0", "truncation": null, "padding": null,
         "added_tokens": [],
         "normalizer": null,
         "pre_tokenizer": pre_tokenizer,
         "post_processor": null,
         "decoder": decoder,
         "model": {
-            "type": "BPE",
-            "dropout": null,
-            "unk_token": null,
-            "continuing_subword_prefix": null,
-            "end_of_word_suffix": null,
-            "fuse_unk": false,
-            "byte_fallback": false,
-            "ignore_merges": false,
+            "type": "BPE", "dropout": null, "unk_token": null,
+            "continuing_subword_prefix": null, "end_of_word_suffix": null,
+            "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
             "vocab": vocab,
             "merges": [],
         },
@@ -37,29 +31,14 @@ fn file(vocab: Map<String, Value>, pre_tokenizer: Value, decoder: Value) -> Valu
 
 /// The entry of the token that ends a text.
 pub(super) fn added(end: TokenId) -> Value {
-    json!({
-        "id": end,
-        "content": END_OF_TEXT,
-        "single_word": false,
-        "lstrip": false,
-        "rstrip": false,
-        "normalized": false,
-        "special": true,
-    })
+    json!({"id": end, "content": END_OF_TEXT, "single_word": false, "lstrip": false,
+        "rstrip": false, "normalized": false, "special": true})
 }
 
 /// A tokenizer.json in which every byte is a token, under the character that GPT-2 has for it.
 pub(super) fn byte_file() -> Value {
     let vocab = (0..=255).map(|b| (alphabet::symbol(b).to_string(), json!(b))).collect();
-    let level = |space: bool| {
-        json!({
-            "type": "ByteLevel",
-            "add_prefix_space": space,
-            "trim_offsets": true,
-            "use_regex": false,
-        })
-    };
-    file(vocab, level(false), level(true))
+    file(vocab, byte_level(false, false), byte_level(true, false))
 }
 
 /// A tokenizer.json in which every character is a token.

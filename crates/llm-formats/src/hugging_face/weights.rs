@@ -1,10 +1,9 @@
 //! The files with the weights: one, or the parts that an index names.
 
 use super::{INDEX, WEIGHTS};
-use crate::error::{FormatError, Result, refuse, shown};
+use crate::error::{FormatError, Result, refuse, said, shown};
 use crate::files::{read_file, read_small};
 use crate::safetensors::{Contents, MAX_HEADER, MAX_TENSORS};
-use llm_core::base::Message;
 use llm_core::message;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,13 +79,8 @@ struct Index {
 /// # Errors
 /// [`FormatError::Content`] for what is no index, or names a file elsewhere.
 pub(crate) fn parse(text: &[u8]) -> Result<BTreeMap<String, String>> {
-    let no_index = |e: serde_json::Error| {
-        FormatError::content(message!(
-            "no index of tensors: {}",
-            Message::words(shown(&e.to_string()))
-        ))
-    };
-    let Index { weight_map } = serde_json::from_slice(text).map_err(no_index)?;
+    let Index { weight_map } = serde_json::from_slice(text)
+        .map_err(|e| FormatError::content(message!("no index of tensors: {}", said(&e))))?;
     let files: BTreeSet<&String> = weight_map.values().collect();
     if let Some(name) = files.iter().find(|name| !is_plain(name)) {
         return refuse(message!("'{}' is not the name of a file beside it", shown(name)));

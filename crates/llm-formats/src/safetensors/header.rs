@@ -1,9 +1,8 @@
 //! Reading the header: limits first, then the format's own rules.
 
 use super::Dtype;
-use crate::error::{FormatError, Result, refuse, shown};
+use crate::error::{FormatError, Result, refuse, said};
 use ::safetensors::tensor::Metadata;
-use llm_core::base::Message;
 use llm_core::message;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -42,20 +41,16 @@ pub(super) fn parse(header: &[u8], body: u64) -> Result<(Vec<Row>, BTreeMap<Stri
     let text = std::str::from_utf8(header).map_err(|_| {
         FormatError::content(message!("its header is no UTF-8: not a safetensors file"))
     })?;
-    let bad = |e: &dyn fmt::Display| {
-        FormatError::content(message!("header: {}", Message::words(shown(&e.to_string()))))
-    };
+    let bad = |e: serde_json::Error| FormatError::content(message!("header: {}", said(&e)));
     if !text.starts_with('{') {
         return refuse(message!("its header does not begin with '{{': not a safetensors file"));
     }
-    serde_json::from_str::<Limited>(text).map_err(|e| bad(&e))?;
-    let parsed: Metadata = serde_json::from_str(text).map_err(|e| bad(&e))?;
+    serde_json::from_str::<Limited>(text).map_err(bad)?;
+    let parsed: Metadata = serde_json::from_str(text).map_err(bad)?;
     if parsed.data_len() as u64 != body {
-        return refuse(message!(
-            "{} bytes of tensors are there, the header says {}",
-            body,
-            parsed.data_len()
-        ));
+        let why =
+            message!("{} bytes of tensors are there, the header says {}", body, parsed.data_len());
+        return refuse(why);
     }
     let row = |name: String| {
         let info = parsed.info(&name)?;
@@ -91,10 +86,9 @@ impl<'de> Visitor<'de> for Limited {
                 let reason = format!("a name of {} bytes, the limit is {MAX_NAME}", name.len());
                 return Err(A::Error::custom(reason));
             }
-            if name == "__metadata__" {
-                map.next_value::<Option<Few<MAX_METADATA>>>()?;
-            } else {
-                map.next_value::<Entry>()?;
+            match &*name {
+                "__metadata__" => drop(map.next_value::<Option<Few<MAX_METADATA>>>()?),
+                _ => drop(map.next_value::<Entry>()?),
             }
             if names.len() > MAX_TENSORS {
                 return Err(A::Error::custom(format!("more than {MAX_TENSORS} tensors")));

@@ -14,18 +14,13 @@ use std::fmt;
 use std::io::{self, Read};
 
 /// A file whose header has been read, or several whose tensors together are one model's.
+#[derive(Debug)]
 pub struct Contents<R> {
     inputs: Vec<R>,
     /// All tensors, in the order of their bytes, file by file.
     pub rows: Vec<Row>,
     /// Texts of the header by their keys.
     pub metadata: BTreeMap<String, String>,
-}
-
-impl<R> fmt::Debug for Contents<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contents").field("rows", &self.rows).finish_non_exhaustive()
-    }
 }
 
 /// The types in which numbers may be stored: every value of each is one of f32.
@@ -56,10 +51,8 @@ impl<R: Read> Contents<R> {
     pub fn open(mut input: R, length: u64) -> Result<Contents<R>> {
         let mut start = [0; 8];
         let Some(rest) = length.checked_sub(start.len() as u64) else {
-            return refuse(message!(
-                "the file is {} bytes, too short for a safetensors file",
-                length
-            ));
+            let why = message!("the file is {} bytes, too short for a safetensors file", length);
+            return refuse(why);
         };
         input.read_exact(&mut start)?;
         let header = u64::from_le_bytes(start);

@@ -48,10 +48,7 @@ impl Hooks for Watch<'_> {
     }
 
     fn before_update(&mut self, pending: &mut Pending<'_>) -> llm_core::Result<()> {
-        match self.stop.is_set() {
-            true => Err(Error::Stopped { step: pending.step }),
-            false => Ok(()),
-        }
+        if self.stop.is_set() { Err(Error::Stopped { step: pending.step }) } else { Ok(()) }
     }
 
     fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
@@ -324,10 +321,7 @@ impl Trainer {
         let bar = py.import("traingpt._progress")?.call_method1("bar", (left, progress))?;
         let (every, seen, done) = (every.max(1), Seen::default(), Vec::new());
         let mut call = Call { run: slf, callback, every, bar, seen, done };
-        let ended = match is_driven && left > 0 {
-            true => call.driven(left),
-            false => call.plain(left),
-        };
+        let ended = if is_driven && left > 0 { call.driven(left) } else { call.plain(left) };
         call.bar.call_method0("close")?;
         ended?;
         columns(py, &call.done)

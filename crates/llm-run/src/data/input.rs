@@ -51,16 +51,10 @@ impl Input {
     ///
     /// # Errors
     /// As [`Input::files`].
-    pub fn again(
-        source: &DataSource,
-        files: &[PathBuf],
-        reading: Reading,
-    ) -> Result<Option<Input>> {
-        match source {
+    pub fn again(of: &DataSource, files: &[PathBuf], reading: Reading) -> Result<Option<Input>> {
+        match *of {
             _ if !files.is_empty() => Input::files(files, reading).map(Some),
-            DataSource::Stories { seed, count, .. } => {
-                Ok(Some(Input::Stories { seed: *seed, count: *count }))
-            }
+            DataSource::Stories { seed, count, .. } => Ok(Some(Input::Stories { seed, count })),
             DataSource::Files { .. } => Ok(None),
         }
     }

@@ -163,12 +163,8 @@ impl Data {
                 0 | 1 => message!("give more text"),
                 n => message!("give more text, or {seq} {} or less", n),
             };
-            return Err(RunError::Data(message!(
-                "{} is too small: {}; {}",
-                name,
-                with_causes(&e),
-                advice
-            )));
+            let cause = with_causes(&e);
+            return Err(RunError::Data(message!("{} is too small: {}; {}", name, cause, advice)));
         }
         let val = Validation::of(val, seq_len, tokenizer.clone());
         let val = (!val.is_empty()).then_some(val);

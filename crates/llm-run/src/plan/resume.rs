@@ -102,10 +102,8 @@ fn notes_on_state(options: &Options, plan: &Plan, has_optimizer: bool) -> Vec<No
     let Plan { trainer, steps, .. } = plan;
     let mut notes = Vec::new();
     if *steps > 0 && !has_optimizer && trainer.step > 0 {
-        let name = match trainer.optimizer.name() {
-            AdamW::NAME => "AdamW",
-            other => other,
-        };
+        let name = trainer.optimizer.name();
+        let name = if name == AdamW::NAME { "AdamW" } else { name };
         notes.push(Note::NoOptimizerState { optimizer: name.into() });
     }
     let asked = options.given.contains_key("steps") || options.epochs.is_some() || options.writes;

@@ -50,10 +50,7 @@ pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>)
         EndOfText::None => tokenizer,
         EndOfText::Files | EndOfText::Marked => with_end_of_text(tokenizer)?,
     };
-    let tokenizer = match input.are_chats() {
-        true => choice.talking(tokenizer)?,
-        false => tokenizer,
-    };
+    let tokenizer = if input.are_chats() { choice.talking(tokenizer)? } else { tokenizer };
     Ok(Made { tokenizer, note })
 }
 

@@ -302,6 +302,7 @@ fn about_the_run(
 ) -> RunInfo {
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
     let config = model.config();
+    let footprint = Footprint::new(config, model.attention().as_ref());
     RunInfo {
         program: identity.face.into(),
         version: identity.version.clone(),
@@ -323,10 +324,7 @@ fn about_the_run(
         step: plan.trainer.step,
         steps: recipe.total_steps,
         entropy_floor: plan.floor(),
-        flops_per_token: training_flops(
-            &Footprint::new(config, model.attention().as_ref()),
-            recipe.seq_len,
-        ),
+        flops_per_token: training_flops(&footprint, recipe.seq_len),
         best: earlier.filter(|info| info.judged_on == judged_on).and_then(|info| info.best),
         ..RunInfo::default()
     }

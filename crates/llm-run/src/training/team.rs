@@ -160,11 +160,7 @@ impl<'a> Team<'a> {
     ///
     /// # Errors
     /// As [`Plan::target`].
-    pub(super) fn agree_on_target(
-        &mut self,
-        options: &Options,
-        plan: &Plan,
-    ) -> Result<Option<Target>> {
+    pub(super) fn target(&mut self, options: &Options, plan: &Plan) -> Result<Option<Target>> {
         let follows = self.follows() || options.overfit;
         self.agree(|| match (follows, options.dry_run && options.save.is_none()) {
             (true, _) => Ok(None),

@@ -1,8 +1,7 @@
 //! The optimizer that moves the weights, and the numbers that it is told.
 
 use crate::error::{GpuError, Result};
-use llm_core::Hyperparameters;
-use llm_core::Tensor;
+use llm_core::{Hyperparameters, Tensor};
 use llm_core::optim::{AdamW, Lion, Muon, Optimizer};
 
 /// Numbers of 32 bits that an update is told.

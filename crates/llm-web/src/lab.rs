@@ -1,9 +1,7 @@
 //! All runs, and who answers which request.
 
 use crate::failure::{Code, Failure, Result, shown};
-use crate::gpu;
-use crate::inside;
-use crate::look;
+use crate::{gpu, inside, look};
 use crate::request::{
     Attention, Back, Batch, Embedding, Forget, Hidden, Load, Make, Measure, More, Next, Nothing,
     Request, Roles, Save, Source, Step, Text, Write,

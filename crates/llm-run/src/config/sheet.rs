@@ -8,9 +8,8 @@ use crate::tokenizers::TokenizerKind;
 use llm_core::base::escape::{escaped_json, one_line};
 use llm_core::optim::OPTIMIZERS;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
-use llm_core::settings as of_core;
 use llm_core::tokenizer::IdsTokenizer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{AttentionSpec, Config, settings as of_core};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -200,10 +199,8 @@ impl Sheet {
     pub fn given(&mut self, key: impl Into<String>, value: Option<impl Into<Value>>) {
         let key = key.into();
         self.known.push(key.clone());
-        let Some(value) = value else { return };
-        let table = self.tables.entry(self.table).or_insert_with(|| Value::Table(Table::new()));
-        if let Value::Table(table) = table {
-            table.insert(key, value.into());
+        if let Some(value) = value {
+            self.replace(&key, Some(value.into()));
         }
     }
 

@@ -13,11 +13,10 @@ pub use validation::{Report, Slices, Validation};
 
 use crate::error::{Result, RunError};
 use crate::numbers::short;
-use llm_core::base;
 use llm_core::data::TokenDataset;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
-use llm_core::{counted, message};
+use llm_core::{base, counted, message};
 use llm_formats::chat::{Conversations, Template, Turn, remarks};
 use llm_formats::data_files::in_memory;
 use llm_formats::texts::Text;

@@ -3,13 +3,11 @@
 use crate::log::reopen::reopen;
 use crate::log::row::{Format, Row};
 use crate::log::sink::Sink;
-use llm_core::base::replace_file;
-use llm_core::base::{Message, memory};
+use llm_core::base::{Message, memory, replace_file};
 use llm_core::{Error, IoAction, Result, message};
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 /// Longest time that rows wait in memory, so that they can be watched.
 const PATIENCE: Duration = Duration::from_secs(1);

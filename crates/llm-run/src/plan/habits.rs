@@ -5,8 +5,7 @@
 //! folder of a run has that in its `config.toml`.
 
 use crate::defaults::{INTERVAL, LOG_EVERY};
-use crate::folder::{config, setting, whole_setting};
-use crate::folder::{run_of, to_load};
+use crate::folder::{config, run_of, setting, to_load, whole_setting};
 use crate::options::Options;
 use llm_core::settings::Value;
 use toml::Table;

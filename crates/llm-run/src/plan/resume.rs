@@ -6,7 +6,7 @@ use super::files::TextFiles;
 use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
-use crate::error::{Result, RunError, option};
+use crate::error::{Result, RunError, option, usage};
 use crate::models::Models;
 use crate::note::Note;
 use crate::numbers::typed;
@@ -14,13 +14,12 @@ use crate::options::Options;
 use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Setting};
 use crate::tokenizers::Choice;
 use llm_core::base::Message;
-use llm_core::message;
 use llm_core::optim::{AdamW, ScheduleKind};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::settings::{MODEL, RECIPE, Row, Settings, Value};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{AttentionSpec, Config, message};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -78,8 +77,10 @@ fn check_given(options: &Options, loaded: &Loaded, path: &Path) -> Result<()> {
     let attention = run.model.attention().spec();
     check_shape(options, run, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&run.recipe.val_data, options.given.get("val_frac")) {
-        let why = message!("{val_frac} {}: this run has its own validation text ({val})", share);
-        return Err(RunError::Usage(why));
+        return usage(message!(
+            "{val_frac} {}: this run has its own validation text ({val})",
+            share
+        ));
     }
     check_share(options, &run.recipe)?;
     check_optimizer(&options.given, &run.recipe, *has_optimizer)
@@ -208,12 +209,12 @@ fn new_course(given: &Given, other_text: bool, trainer: &mut Trainer) -> Result<
         return Ok(None);
     }
     if given.contains_key("decay_steps") {
-        return Err(RunError::Usage(message!(
+        return usage(message!(
             "{decay_steps} {}: the run is at step {}, so the rate would stay at 0; leave it out, \
              or give a later step",
             recipe.schedule.decay_steps,
             step
-        )));
+        ));
     }
     let schedule = &mut recipe.schedule;
     if !given.contains_key("lr") {
@@ -308,12 +309,12 @@ fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
         Some(Value::Double(share))
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
-            Err(RunError::Usage(message!(
+            usage(message!(
                 "{val_frac} {}: the run set apart {}, so it has learned some of what would be \
                  called unseen; leave it out, or add {allow_data_change}",
                 share,
                 before
-            )))
+            ))
         }
         _ => Ok(()),
     }
@@ -322,14 +323,12 @@ fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
 /// What one optimizer remembers says nothing to another.
 fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()> {
     match given.get("optimizer") {
-        Some(Value::Text(name)) if has_state && *name != recipe.optimizer => {
-            Err(RunError::Usage(message!(
-                "{optimizer} {}: the file holds the state of {}; leave it out, or load \
+        Some(Value::Text(name)) if has_state && *name != recipe.optimizer => usage(message!(
+            "{optimizer} {}: the file holds the state of {}; leave it out, or load \
                  one that was saved with {save_opt} 0",
-                name,
-                recipe.optimizer
-            )))
-        }
+            name,
+            recipe.optimizer
+        )),
         _ => Ok(()),
     }
 }

@@ -126,11 +126,7 @@ fn number(value: &Value) -> Option<f64> {
 /// # Errors
 /// [`Error::Config`] for a setting of rotary positions where positions are others. Whether an
 /// attention fits the model is its own to say.
-pub fn described_attention(
-    arch: AttentionSpec,
-    config: &Config,
-    given: &Given,
-) -> Result<AttentionSpec> {
+pub fn attention_of(arch: AttentionSpec, config: &Config, given: &Given) -> Result<AttentionSpec> {
     let mut attention = arch;
     if config.positions == Positions::Rotary {
         rotary(&mut attention);

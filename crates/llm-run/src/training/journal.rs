@@ -14,14 +14,13 @@ use crate::machine::{kernels, now, processor};
 use crate::options::Options;
 use crate::plan::Plan;
 use llm_core::base::{Message, replace_file};
-use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
 use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
-use llm_core::{Error, IoAction};
+use llm_core::{Error, IoAction, buffer};
 use llm_lens::training_flops;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -294,23 +293,18 @@ fn settings_of(
 }
 
 /// What there is to say about a run when it begins, or goes on.
-fn about_the_run(
-    identity: &Identity,
-    plan: &Plan,
-    earlier: Option<RunInfo>,
-    judged_on: &str,
-) -> RunInfo {
+fn about_the_run(of: &Identity, plan: &Plan, earlier: Option<RunInfo>, judged_on: &str) -> RunInfo {
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
     let config = model.config();
     let footprint = Footprint::new(config, model.attention().as_ref());
     RunInfo {
-        program: identity.face.into(),
-        version: identity.version.clone(),
+        program: of.face.into(),
+        version: of.version.clone(),
         started: earlier.as_ref().map_or_else(now, |info| info.started.clone()),
         processor: processor(),
         kernels: kernels(recipe.matmul),
-        threads: identity.threads,
-        device: identity.device.clone(),
+        threads: of.threads,
+        device: of.device.clone(),
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.to_string()),
         judged_on: judged_on.into(),
         tokenizer: plan.tokenizer.name().into(),

@@ -2,7 +2,7 @@
 //! of one ends all.
 
 use crate::defaults::INTERVAL;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::folder::Target;
 use crate::note::Note;
 use crate::options::{Habits, Options};
@@ -223,7 +223,7 @@ fn check_size(size: usize, options: &Options, recipe: &Recipe) -> Result<()> {
         seq_len
     ));
     let all = Message::joined("{}; {}", ways);
-    Err(RunError::Usage(all.unwrap_or_else(|| unfit.to_string().into())))
+    usage(all.unwrap_or_else(|| unfit.to_string().into()))
 }
 
 /// The kinds, given by their places in `kinds`, of the process with the least and of that with the most.

@@ -10,7 +10,7 @@ use llm_core::listing::listing;
 use llm_core::model::{Batch, Mode, TinyGPT};
 use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
-use llm_core::{Error, TokenDataset, message};
+use llm_core::{Error, Result as CoreResult, TokenDataset, message};
 
 /// Largest difference of the first losses, relative to the processor's.
 const CLOSE: f32 = 1e-3;
@@ -48,11 +48,7 @@ impl GpuWork {
     /// # Errors
     /// [`GpuError::NoKernels`], [`GpuError::NoOptimizer`], [`GpuError::Memory`], [`GpuError::Device`];
     /// [`GpuError::Differs`] when the two losses do; [`GpuError::List`] with what batch and model say.
-    pub fn new(
-        gpu: Gpu,
-        trainer: &Trainer,
-        data: &TokenDataset,
-    ) -> std::result::Result<GpuWork, GpuError> {
+    pub fn new(gpu: Gpu, trainer: &Trainer, data: &TokenDataset) -> Result<GpuWork> {
         let listed = listed(trainer, data).map_err(|e| GpuError::List(e.message()));
         let ((batch, loss, list), Trainer { model, optimizer, .. }) = (listed?, trainer);
         let mut step =
@@ -114,12 +110,7 @@ impl GpuWork {
 impl Work for GpuWork {
     /// Sums micro-batches in the order of their numbers, not by the processor's tree. The gradient
     /// stays on the device.
-    fn gradients(
-        &mut self,
-        _: &TinyGPT,
-        of: &mut Batches<'_>,
-        step: u64,
-    ) -> llm_core::Result<StepSum> {
+    fn gradients(&mut self, _: &TinyGPT, of: &mut Batches<'_>, step: u64) -> CoreResult<StepSum> {
         let planned = self.step.planned().micro_batches();
         if of.len() != planned as usize {
             let why = message!("a step of {} micro-batches, made for {}", of.len(), planned);
@@ -136,11 +127,11 @@ impl Work for GpuWork {
         Ok((Gradients::default(), f64::from(self.report.loss), tokens))
     }
 
-    fn norm(&mut self, _: &TinyGPT, _: &Gradients) -> llm_core::Result<f64> {
+    fn norm(&mut self, _: &TinyGPT, _: &Gradients) -> CoreResult<f64> {
         Ok(f64::from(self.report.grad_norm))
     }
 
-    fn first_non_finite(&mut self, _: &TinyGPT, _: &Gradients) -> llm_core::Result<NonFinite> {
+    fn first_non_finite(&mut self, _: &TinyGPT, _: &Gradients) -> CoreResult<NonFinite> {
         Ok(first_non_finite(&self.step.gradients()?))
     }
 
@@ -151,14 +142,14 @@ impl Work for GpuWork {
         _: &Gradients,
         lr: f32,
         scale: f32,
-    ) -> llm_core::Result<()> {
+    ) -> CoreResult<()> {
         self.step.update(lr, scale);
         self.done += 1;
         Ok(())
     }
 
     /// The weights here are old ones.
-    fn check(&mut self, _: &TinyGPT, _: u64) -> llm_core::Result<()> {
+    fn check(&mut self, _: &TinyGPT, _: u64) -> CoreResult<()> {
         Ok(())
     }
 
@@ -166,17 +157,13 @@ impl Work for GpuWork {
         &mut self,
         model: &TinyGPT,
         batch: &Batch,
-    ) -> llm_core::Result<Option<(Vec<f32>, Vec<bool>)>> {
+    ) -> CoreResult<Option<(Vec<f32>, Vec<bool>)>> {
         let gpu = self.gpu.clone();
         Ok(Some(self.scores(model, batch)?.of(&gpu, batch)?))
     }
 
     /// Does nothing where nothing was updated since the last time.
-    fn fetch(
-        &mut self,
-        model: &mut TinyGPT,
-        optimizer: &mut dyn Optimizer,
-    ) -> llm_core::Result<()> {
+    fn fetch(&mut self, model: &mut TinyGPT, optimizer: &mut dyn Optimizer) -> CoreResult<()> {
         if self.step.updates() == self.fetched {
             return Ok(());
         }

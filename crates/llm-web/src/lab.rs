@@ -1,13 +1,13 @@
 //! All runs, and who answers which request.
 
 use crate::failure::{Code, Failure, Result, shown};
-use crate::{gpu, inside, look};
 use crate::request::{
     Attention, Back, Batch, Embedding, Forget, Hidden, Load, Make, Measure, More, Next, Nothing,
     Request, Roles, Save, Source, Step, Text, Write,
 };
 use crate::run::{MODELS, Measuring, Run};
 use crate::said;
+use crate::{gpu, inside, look};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{OneProcess, Trainer};
@@ -156,12 +156,9 @@ impl Lab {
     fn load(&mut self, number: u32, load: &Load, file: &[u8]) -> Result<Answer> {
         let mut run = Run::load(&load.name, file)?;
         if let DataSource::Stories { version, seed, count } = run.trainer.recipe.data {
-            if version != GRAMMAR_VERSION {
-                let why = message!(
-                    "stories of grammar {}, this program has {}",
-                    version,
-                    GRAMMAR_VERSION
-                );
+            let own = GRAMMAR_VERSION;
+            if version != own {
+                let why = message!("stories of grammar {}, this program has {}", version, own);
                 return Err(Failure::new(Code::Data, why));
             }
             run.learns(Input::Stories { seed, count }, &mut self.told)?;

@@ -76,11 +76,8 @@ fn check_given(options: &Options, loaded: &Loaded, path: &Path) -> Result<()> {
     let Loaded { run, tokenizer, has_optimizer } = loaded;
     let attention = run.model.attention().spec();
     check_shape(options, run, &attention, tokenizer.as_ref(), path)?;
-    if let (Some(_), Some(share)) = (&run.recipe.val_data, options.given.get("val_frac")) {
-        return usage(message!(
-            "{val_frac} {}: this run has its own validation text ({val})",
-            share
-        ));
+    if let (Some(_), Some(of)) = (&run.recipe.val_data, options.given.get("val_frac")) {
+        return usage(message!("{val_frac} {}: this run has its own validation text ({val})", of));
     }
     check_share(options, &run.recipe)?;
     check_optimizer(&options.given, &run.recipe, *has_optimizer)
@@ -117,19 +114,14 @@ fn notes_on_state(options: &Options, plan: &Plan, has_optimizer: bool) -> Vec<No
 }
 
 /// Estimated bytes of the run, once there is memory for what is not loaded yet.
-fn checked_memory(
-    models: &Models,
-    options: &Options,
-    trainer: &Trainer,
-    learns: bool,
-) -> Result<u64> {
-    let Trainer { model, recipe, .. } = trainer;
+fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: bool) -> Result<u64> {
+    let Trainer { model, recipe, .. } = run;
     let (config, attention) = (model.config(), model.attention().as_ref());
     let memory = match learns {
         true => training_memory(config, attention, recipe, models.optimizers, options)?,
         false => model.inference_memory(1, config.seq_len),
     };
-    require(memory.saturating_sub(held(trainer))).map_err(|e| match e {
+    require(memory.saturating_sub(held(run))).map_err(|e| match e {
         // The model is what it is.
         RunError::Memory(e, _) => RunError::Memory(e, message!("{batch} or {seq}")),
         other => other,

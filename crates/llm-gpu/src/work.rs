@@ -12,23 +12,19 @@ use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
 use llm_core::{Error, Result as CoreResult, TokenDataset, message};
 
-/// Largest difference of the first losses, relative to the processor's.
-const CLOSE: f32 = 1e-3;
-
-/// Smallest loss that a difference is relative to: the last bits are all that a memorised text leaves.
-const SMALL: f32 = 0.1;
-
 /// Measurements that are kept ready, each for one shape.
 const SHAPES: usize = 2;
 
 /// A device that works on the steps of a run. It has the weights and the moments; model and optimizer
 /// of the run are those of the last [`fetch`](Work::fetch).
 pub struct GpuWork {
-    gpu: Gpu,
+    /// The device.
+    pub gpu: Gpu,
     step: Step,
     scores: Vec<Scores>,
     report: Report,
-    losses: [f32; 2],
+    /// The loss of the first micro-batch, by the processor and by the device.
+    pub losses: [f32; 2],
     /// Steps of the run behind the last update.
     done: u64,
     /// Updates in what was fetched last.
@@ -55,25 +51,10 @@ impl GpuWork {
             Planned::of(trainer, &list, gpu.units())?.load(&gpu, model, optimizer.state())?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
-        let losses = [loss, report.loss / batch.share(step.planned().micro_batches() as usize)];
+        let losses = [loss, report.loss / batch.share(step.planned().micro_batches as usize)];
         compare(losses)?;
         let (done, fetched) = (trainer.step, optimizer.state().t);
         Ok(GpuWork { gpu, step, scores: Vec::new(), report, losses, done, fetched })
-    }
-
-    /// The device.
-    pub fn gpu(&self) -> &Gpu {
-        &self.gpu
-    }
-
-    /// The device's name, interface and driver.
-    pub fn name(&self) -> &str {
-        self.gpu.name()
-    }
-
-    /// Whether the device is a software renderer on the CPU.
-    pub fn is_a_processor(&self) -> bool {
-        self.gpu.is_a_processor()
     }
 
     /// Calls of kernels in a step, each part once.
@@ -84,11 +65,6 @@ impl GpuWork {
     /// Memory of a step on the device.
     pub fn bytes(&self) -> u64 {
         self.step.planned().bytes()
-    }
-
-    /// The loss of the first micro-batch, by the processor and by the device.
-    pub fn first_losses(&self) -> [f32; 2] {
-        self.losses
     }
 
     /// The measurement of batches of this shape, made when first asked for.
@@ -111,7 +87,7 @@ impl Work for GpuWork {
     /// Sums micro-batches in the order of their numbers, not by the processor's tree. The gradient
     /// stays on the device.
     fn gradients(&mut self, _: &TinyGPT, of: &mut Batches<'_>, step: u64) -> CoreResult<StepSum> {
-        let planned = self.step.planned().micro_batches();
+        let planned = self.step.planned().micro_batches;
         if of.len() != planned as usize {
             let why = message!("a step of {} micro-batches, made for {}", of.len(), planned);
             return Err(GpuError::List(why).into());

@@ -212,7 +212,7 @@ impl Hooks for Course<'_, '_> {
             face.event(&Event::Measured { step: run.step, report });
         }
         if let Some(journal) = &mut store.journal {
-            journal.val_loss(run.step, evaluation.loss);
+            journal.log.val_loss(run.step, evaluation.loss);
         }
         store.keep_best(evaluation.loss, run, *face).map_err(RunError::in_hook)?;
         let enough = options.habits.patience.is_some_and(|most| store.keeper.worse() >= most);

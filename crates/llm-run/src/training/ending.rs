@@ -148,7 +148,7 @@ impl Training<'_> {
         if let Some(report) = report {
             journal.result(run.step, report);
         }
-        journal.best(best);
+        journal.info.best = best;
         match journal.report(run, ending, state, *face) {
             Ok(Some(path)) if state != RunState::Running => face.event(&Event::Page(&path)),
             Ok(_) => {}

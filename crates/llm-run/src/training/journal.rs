@@ -19,7 +19,7 @@ use llm_core::kernels::peak;
 use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::{Best, SpikeGuard, StepReport};
+use llm_core::train::{SpikeGuard, StepReport};
 use llm_core::{Error, IoAction, buffer};
 use llm_lens::training_flops;
 use std::path::{Path, PathBuf};
@@ -37,10 +37,10 @@ pub(super) struct Journal {
     dir: PathBuf,
     /// What `config.toml` holds.
     config: String,
-    log: RunLog,
+    pub(super) log: RunLog,
     samples: Samples,
     tokens: u64,
-    info: RunInfo,
+    pub(super) info: RunInfo,
     time: Time,
     /// The picture shows all steps that are in the log.
     drawn: bool,
@@ -79,10 +79,10 @@ impl Journal {
         let earlier = known.filter(|_| trainer.step > 0);
         log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
-        notes.extend_from_slice(log.notes());
+        notes.extend_from_slice(&log.notes);
         let samples = Samples::open(&dir, trainer.step)?;
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
-        let tokens = log.tokens().unwrap_or(before);
+        let tokens = log.tokens.unwrap_or(before);
         let begin = Instant::now();
         let time = Time {
             begin,
@@ -95,11 +95,6 @@ impl Journal {
         let mut journal = Journal { dir, config, log, samples, tokens, info, time, drawn: false };
         journal.write_info(RunState::Running)?;
         Ok((journal, notes))
-    }
-
-    /// Whether the log went away.
-    pub(super) fn is_gone(&self) -> bool {
-        !self.log.exists()
     }
 
     /// The run's folder, with all that is in it, has another name now.
@@ -140,16 +135,11 @@ impl Journal {
             self.time.trained += tokens;
         }
         (self.info.step, self.drawn) = (step, false);
-        let (tokens, memory_bytes) = (self.tokens, self.log.memory_bytes());
+        let (tokens, memory_bytes) = (self.tokens, self.log.memory);
         let tokens_per_s = tokens_per_s as f32;
         let row =
             Row { step, tokens, loss, val_loss: None, lr, grad_norm, tokens_per_s, memory_bytes };
         self.log.row(row).map_err(RunError::from)
-    }
-
-    /// After a measurement.
-    pub(super) fn val_loss(&mut self, step: u64, loss: f64) {
-        self.log.val_loss(step, loss);
     }
 
     /// After a text was written.
@@ -234,11 +224,6 @@ impl Journal {
             bits_per_byte: report.bits_per_byte(),
             facts: report.facts.as_ref().map(|facts| facts.total().share()),
         });
-    }
-
-    /// The lowest loss so far.
-    pub(super) fn best(&mut self, best: Option<Best>) {
-        self.info.best = best;
     }
 
     /// Says what the run is and how it stands.

@@ -113,7 +113,7 @@ impl Store {
         self.saved = Some(run.step);
         self.instead.take().into_iter().for_each(Instead::remove);
         if let Some(journal) = &mut self.journal {
-            journal.best(self.keeper.best());
+            journal.info.best = self.keeper.best();
             let _ = journal.write_info(RunState::Running); // a list of runs is all that misses it
         }
         match self.keeper.number(&path, run) {
@@ -248,7 +248,7 @@ impl Store {
             self.journal.iter_mut().for_each(|journal| journal.moved_to(&dir));
         }
         let is_folder = found == Whereabouts::Remade;
-        let gone = |journal: &&mut Journal| is_folder || journal.is_gone();
+        let gone = |journal: &&mut Journal| is_folder || !journal.log.exists();
         let Some(journal) = self.journal.as_mut().filter(gone) else {
             return Ok(found != Whereabouts::There);
         };

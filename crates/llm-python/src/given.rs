@@ -188,10 +188,7 @@ pub fn read_targets(data: &Bound<'_, PyAny>) -> PyResult<Read> {
     })
 }
 
-fn read_by(
-    data: &Bound<'_, PyAny>,
-    tokens: fn(Vec<i64>) -> PyResult<Vec<TokenId>>,
-) -> PyResult<Read> {
+fn read_by(data: &Bound<'_, PyAny>, of: fn(Vec<i64>) -> PyResult<Vec<TokenId>>) -> PyResult<Read> {
     if let Some(text) = bytes_of(data)? {
         return Ok(Read::Text(text));
     }
@@ -202,7 +199,7 @@ fn read_by(
             shape.len()
         )));
     }
-    Ok(Read::Tokens(tokens(numbers)?, shape))
+    Ok(Read::Tokens(of(numbers)?, shape))
 }
 
 /// Whole numbers as tokens.

@@ -30,9 +30,8 @@ impl Trainer {
         let report = self.worker.work(py, move |inner, stop| {
             let val = judged_on(inner, data)?;
             let pieces = val.pieces(tokens, LONGEST);
-            measure_heads(&inner.plan.trainer.model, &*inner.plan.tokenizer, pieces, || {
-                stop.is_set()
-            })
+            let (model, tokenizer) = (&inner.plan.trainer.model, &*inner.plan.tokenizer);
+            measure_heads(model, tokenizer, pieces, || stop.is_set())
         })?;
         let named = |columns: &[(Column, f64)]| -> PyResult<Bound<'py, PyDict>> {
             let all = PyDict::new(py);

@@ -103,13 +103,9 @@ impl Face for Driver<'_> {
         (self.is_over || self.watch.stop.is_set()).then_some(INTERRUPT)
     }
 
-    fn sample(
-        &mut self,
-        run: Snapshot<'_>,
-        _: &mut dyn FnMut(&Sample) -> Result<()>,
-    ) -> Result<()> {
+    fn sample(&mut self, of: Snapshot<'_>, _: &mut dyn FnMut(&Sample) -> Result<()>) -> Result<()> {
         if let Some(ask) = &mut self.ask {
-            self.is_over |= ask.call(run, self.watch.history, self.watch.stop);
+            self.is_over |= ask.call(of, self.watch.history, self.watch.stop);
         }
         Ok(())
     }

@@ -108,7 +108,7 @@ fn calls(model: &TinyGPT, change: impl Fn(&mut Listed)) -> Result<Vec<llm_gpu::C
     let optimizer = AdamW::new(Hyperparameters::default()).unwrap();
     let parameters: Vec<_> = model.parameters().collect();
     let planned = Planned::new(&list, &parameters, &optimizer, 1).map_err(|e| e.to_string())?;
-    Ok(planned.plan().calls.clone())
+    Ok(planned.plan.calls.clone())
 }
 
 fn gpu(model: &TinyGPT, usual: &TinyGPT) -> Result<(), String> {

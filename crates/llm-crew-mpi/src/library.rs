@@ -62,11 +62,8 @@ pub fn start(launcher: Option<Launcher>, wanted: Option<&str>) -> Result<Box<dyn
 }
 
 /// The library that is wanted, else the first that is there, and what it says of itself.
-fn find(
-    launcher: Option<Launcher>,
-    wanted: Option<&str>,
-) -> Result<(File, Kind, String), MpiError> {
-    let names: Vec<CString> = match wanted {
+fn find(launcher: Option<Launcher>, named: Option<&str>) -> Result<(File, Kind, String), MpiError> {
+    let names: Vec<CString> = match named {
         Some(name) => CString::new(name).into_iter().collect(),
         None => usual(launcher).map(CStr::to_owned).collect(),
     };

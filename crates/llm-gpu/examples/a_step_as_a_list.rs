@@ -28,13 +28,13 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     let parameters: Vec<_> = model.parameters().collect();
     let optimizer = AdamW::new(Hyperparameters::default())?;
     let planned = Planned::new(&list, &parameters, &optimizer, 1)?;
-    let plan = planned.plan();
+    let plan = &planned.plan;
     for part in [Part::Gradient, Part::Norm, Part::Update] {
         println!("{part:?}: {} calls", plan.part(part).len());
     }
     let bytes = |numbers: &usize| 4 * numbers;
     let alone: usize = plan.rooms.iter().map(|(numbers, _)| bytes(numbers)).sum();
-    let (rooms, buffers) = (plan.rooms.len(), planned.buffers().sizes.len());
+    let (rooms, buffers) = (plan.rooms.len(), planned.buffers.sizes.len());
     println!("{rooms} rooms of {alone} bytes lie in {buffers} buffers of {}", planned.bytes());
     Ok(())
 }

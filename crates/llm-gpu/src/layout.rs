@@ -74,10 +74,8 @@ impl Layout {
         });
         let [hidden, decayed, _] = ends;
         if u32::try_from(numbers).is_err() {
-            return Err(GpuError::List(message!(
-                "{} parameters are more than a kernel can count",
-                numbers
-            )));
+            let why = message!("{} parameters are more than a kernel can count", numbers);
+            return Err(GpuError::List(why));
         }
         let by_id = numbered(parameters)?;
         Ok(Layout { by_id, all, numbers, hidden, matrices, decayed })

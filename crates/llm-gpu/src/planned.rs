@@ -12,7 +12,7 @@ use llm_core::listing::{Listed, listing};
 use llm_core::model::{Batch, Mode};
 use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
 use llm_core::train::Trainer;
-use llm_core::{Tensor, TokenDataset, message};
+use llm_core::{Result as CoreResult, Tensor, TokenDataset, message};
 
 /// A step that is made and not yet on a device: an op without kernels was refused before this, and
 /// what it will need is known. All of it is data, for whoever has a device:
@@ -27,12 +27,16 @@ use llm_core::{Tensor, TokenDataset, message};
 /// 4. at the end read θ and the slots back ([`Planned::scatter`], [`Planned::state`]).
 #[derive(Debug)]
 pub struct Planned {
-    pub(crate) plan: Plan,
-    pub(crate) buffers: Buffers,
+    /// The calls and rooms themselves.
+    pub plan: Plan,
+    /// Where the rooms lie.
+    pub buffers: Buffers,
     pub(crate) layout: Layout,
-    pub(crate) rooms: Rooms,
+    /// The rooms that every step has.
+    pub rooms: Rooms,
     pub(crate) batches: Batches,
-    pub(crate) micro_batches: u32,
+    /// Micro-batches of a step.
+    pub micro_batches: u32,
     pub(crate) rule: Rule,
 }
 
@@ -41,10 +45,7 @@ pub struct Planned {
 ///
 /// # Errors
 /// What data and model say.
-pub fn listed(
-    trainer: &Trainer,
-    data: &TokenDataset,
-) -> llm_core::Result<(Batch, f32, Vec<Listed>)> {
+pub fn listed(trainer: &Trainer, data: &TokenDataset) -> CoreResult<(Batch, f32, Vec<Listed>)> {
     let Trainer { model, recipe, step, .. } = trainer;
     let batch = recipe.batch(data, *step, 0)?.padded(recipe.seq_len).into_owned();
     let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
@@ -125,26 +126,6 @@ impl Planned {
     /// Calls of all parts together.
     pub fn calls(&self) -> usize {
         self.plan.calls.len()
-    }
-
-    /// The calls and rooms themselves.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Where the rooms lie.
-    pub fn buffers(&self) -> &Buffers {
-        &self.buffers
-    }
-
-    /// The rooms that every step has.
-    pub fn rooms(&self) -> &Rooms {
-        &self.rooms
-    }
-
-    /// Micro-batches of a step.
-    pub fn micro_batches(&self) -> u32 {
-        self.micro_batches
     }
 
     /// Numbers of all parameters, in the model's order, as one array in θ's order.

@@ -1,9 +1,8 @@
 //! The optimizer that moves the weights, and the numbers that it is told.
 
 use crate::error::{GpuError, Result};
-use llm_core::Hyperparameters;
-use llm_core::Tensor;
 use llm_core::optim::{AdamW, Lion, Muon, Optimizer};
+use llm_core::{Hyperparameters, Tensor};
 
 /// Numbers of 32 bits that an update is told.
 pub(crate) const NUMBERS: usize = 9;

@@ -3,10 +3,9 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Maker, Rooms};
-use crate::ops;
 use crate::plan::{Call, Part, Plan, Units};
 use crate::rule::Rule;
-use crate::update;
+use crate::{ops, update};
 use llm_core::listing::Listed;
 use llm_core::message;
 

@@ -10,7 +10,7 @@ use llm_core::listing::listing;
 use llm_core::model::{Batch, Mode, TinyGPT};
 use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
-use llm_core::{Error, TokenDataset, message};
+use llm_core::{Error, Result as CoreResult, TokenDataset, message};
 
 /// Measurements that are kept ready, each for one shape.
 const SHAPES: usize = 2;
@@ -18,11 +18,13 @@ const SHAPES: usize = 2;
 /// A device that works on the steps of a run. It has the weights and the moments; model and optimizer
 /// of the run are those of the last [`fetch`](Work::fetch).
 pub struct GpuWork {
-    gpu: Gpu,
+    /// The device.
+    pub gpu: Gpu,
     step: Step,
     scores: Vec<Scores>,
     report: Report,
-    losses: [f32; 2],
+    /// The loss of the first micro-batch, by the processor and by the device.
+    pub losses: [f32; 2],
     /// Steps of the run behind the last update.
     done: u64,
     /// Updates in what was fetched last.
@@ -42,36 +44,17 @@ impl GpuWork {
     /// # Errors
     /// [`GpuError::NoKernels`], [`GpuError::NoOptimizer`], [`GpuError::Memory`], [`GpuError::Device`];
     /// [`GpuError::Differs`] when the two losses do; [`GpuError::List`] with what batch and model say.
-    pub fn new(
-        gpu: Gpu,
-        trainer: &Trainer,
-        data: &TokenDataset,
-    ) -> std::result::Result<GpuWork, GpuError> {
+    pub fn new(gpu: Gpu, trainer: &Trainer, data: &TokenDataset) -> Result<GpuWork> {
         let listed = listed(trainer, data).map_err(|e| GpuError::List(e.message()));
         let ((batch, loss, list), Trainer { model, optimizer, .. }) = (listed?, trainer);
         let mut step =
             Planned::of(trainer, &list, gpu.units())?.load(&gpu, model, optimizer.state())?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
-        let losses = [loss, report.loss / batch.share(step.planned().micro_batches() as usize)];
+        let losses = [loss, report.loss / batch.share(step.planned().micro_batches as usize)];
         compare(losses)?;
         let (done, fetched) = (trainer.step, optimizer.state().t);
         Ok(GpuWork { gpu, step, scores: Vec::new(), report, losses, done, fetched })
-    }
-
-    /// The device.
-    pub fn gpu(&self) -> &Gpu {
-        &self.gpu
-    }
-
-    /// The device's name, interface and driver.
-    pub fn name(&self) -> &str {
-        self.gpu.name()
-    }
-
-    /// Whether the device is a software renderer on the CPU.
-    pub fn is_a_processor(&self) -> bool {
-        self.gpu.is_a_processor()
     }
 
     /// Calls of kernels in a step, each part once.
@@ -82,11 +65,6 @@ impl GpuWork {
     /// Memory of a step on the device.
     pub fn bytes(&self) -> u64 {
         self.step.planned().bytes()
-    }
-
-    /// The loss of the first micro-batch, by the processor and by the device.
-    pub fn first_losses(&self) -> [f32; 2] {
-        self.losses
     }
 
     /// The measurement of batches of this shape, made when first asked for.
@@ -108,13 +86,8 @@ impl GpuWork {
 impl Work for GpuWork {
     /// Sums micro-batches in the order of their numbers, not by the processor's tree. The gradient
     /// stays on the device.
-    fn gradients(
-        &mut self,
-        _: &TinyGPT,
-        of: &mut Batches<'_>,
-        step: u64,
-    ) -> llm_core::Result<StepSum> {
-        let planned = self.step.planned().micro_batches();
+    fn gradients(&mut self, _: &TinyGPT, of: &mut Batches<'_>, step: u64) -> CoreResult<StepSum> {
+        let planned = self.step.planned().micro_batches;
         if of.len() != planned as usize {
             let why = message!("a step of {} micro-batches, made for {}", of.len(), planned);
             return Err(GpuError::List(why).into());
@@ -130,11 +103,11 @@ impl Work for GpuWork {
         Ok((Gradients::default(), f64::from(self.report.loss), tokens))
     }
 
-    fn norm(&mut self, _: &TinyGPT, _: &Gradients) -> llm_core::Result<f64> {
+    fn norm(&mut self, _: &TinyGPT, _: &Gradients) -> CoreResult<f64> {
         Ok(f64::from(self.report.grad_norm))
     }
 
-    fn first_non_finite(&mut self, _: &TinyGPT, _: &Gradients) -> llm_core::Result<NonFinite> {
+    fn first_non_finite(&mut self, _: &TinyGPT, _: &Gradients) -> CoreResult<NonFinite> {
         Ok(first_non_finite(&self.step.gradients()?))
     }
 
@@ -145,14 +118,14 @@ impl Work for GpuWork {
         _: &Gradients,
         lr: f32,
         scale: f32,
-    ) -> llm_core::Result<()> {
+    ) -> CoreResult<()> {
         self.step.update(lr, scale);
         self.done += 1;
         Ok(())
     }
 
     /// The weights here are old ones.
-    fn check(&mut self, _: &TinyGPT, _: u64) -> llm_core::Result<()> {
+    fn check(&mut self, _: &TinyGPT, _: u64) -> CoreResult<()> {
         Ok(())
     }
 
@@ -160,17 +133,13 @@ impl Work for GpuWork {
         &mut self,
         model: &TinyGPT,
         batch: &Batch,
-    ) -> llm_core::Result<Option<(Vec<f32>, Vec<bool>)>> {
+    ) -> CoreResult<Option<(Vec<f32>, Vec<bool>)>> {
         let gpu = self.gpu.clone();
         Ok(Some(self.scores(model, batch)?.of(&gpu, batch)?))
     }
 
     /// Does nothing where nothing was updated since the last time.
-    fn fetch(
-        &mut self,
-        model: &mut TinyGPT,
-        optimizer: &mut dyn Optimizer,
-    ) -> llm_core::Result<()> {
+    fn fetch(&mut self, model: &mut TinyGPT, optimizer: &mut dyn Optimizer) -> CoreResult<()> {
         if self.step.updates() == self.fetched {
             return Ok(());
         }

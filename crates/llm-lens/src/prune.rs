@@ -91,10 +91,7 @@ pub type FromSpec<'a> = dyn Fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Err
 /// For each head whether it is on in the model, `[L·H]`, layer by layer.
 pub fn head_mask(model: &TinyGPT) -> Vec<bool> {
     let AttentionSpec { n_heads, head_mask, .. } = model.attention().spec();
-    match head_mask.is_empty() {
-        true => vec![true; n_heads * model.config().n_layers],
-        false => head_mask,
-    }
+    if head_mask.is_empty() { vec![true; n_heads * model.config().n_layers] } else { head_mask }
 }
 
 /// The model with these heads on and the others off, `[L·H]`; its parameters are shared, not copied.
@@ -171,10 +168,7 @@ impl<'a, D: Clone, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score<D>, E>> Pr
         let mut mask = head_mask(self.model);
         let mut order: Vec<Scored<D>> = Vec::new();
         while order.len() < most {
-            let tried = match order.is_empty() {
-                true => alone.to_vec(),
-                false => self.each_alone(&mask)?,
-            };
+            let tried = if order.is_empty() { alone.to_vec() } else { self.each_alone(&mask)? };
             // Of equals the first.
             let loss =
                 |s: &Scored<D>| if s.score.loss.is_nan() { f64::INFINITY } else { s.score.loss };

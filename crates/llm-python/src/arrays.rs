@@ -33,15 +33,14 @@ pub fn maybe_whole<T: TryFrom<i128>>(value: &Bound<'_, PyAny>) -> PyResult<Optio
     if value.is_none() { Ok(None) } else { whole(value).map(Some) }
 }
 
+/// An array `float32` of Python.
+pub type Numbers<'py> = Bound<'py, PyArrayDyn<f32>>;
+
 /// An array `float32` of numbers in rows.
 ///
 /// # Errors
 /// `ValueError` when there are not as many as the shape says.
-pub fn array<'py>(
-    py: Python<'py>,
-    shape: &[usize],
-    numbers: Vec<f32>,
-) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+pub fn array<'py>(py: Python<'py>, shape: &[usize], numbers: Vec<f32>) -> PyResult<Numbers<'py>> {
     let array = ArrayD::from_shape_vec(shape, numbers);
     let array = array.map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(array.into_pyarray(py))
@@ -51,11 +50,7 @@ pub fn array<'py>(
 ///
 /// # Errors
 /// As [`array`].
-pub fn copy<'py>(
-    py: Python<'py>,
-    shape: &[usize],
-    numbers: &[f32],
-) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+pub fn copy<'py>(py: Python<'py>, shape: &[usize], numbers: &[f32]) -> PyResult<Numbers<'py>> {
     PyArray1::from_slice(py, numbers).reshape(shape.to_vec())
 }
 

@@ -86,11 +86,8 @@ pub fn asked(messages: &Bound<'_, PyAny>) -> PyResult<Asked> {
     if let Ok(question) = messages.extract::<String>() {
         return Ok(Asked { before: Vec::new(), question });
     }
-    let needed = || {
-        PyTypeError::new_err(
-            "messages: expected a question, or a list of {'role': .., 'content': ..}",
-        )
-    };
+    let expected = "messages: expected a question, or a list of {'role': .., 'content': ..}";
+    let needed = || PyTypeError::new_err(expected);
     let messages = messages.cast::<PyList>().map_err(|_| needed())?;
     let mut before = Vec::with_capacity(messages.len());
     for message in messages {

@@ -1,12 +1,11 @@
 //! Checkpoints: the files of the programs.
 
 use crate::arrays::maybe_whole;
-use crate::given::given;
-use crate::keywords;
-use crate::models;
+use crate::given::given_texts;
 use crate::state::Inner;
 use crate::trainer::{Trainer, number_of_threads, warn};
 use crate::work::apart;
+use crate::{keywords, models};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::train::check_usable;
 use llm_run::folder::to_load;
@@ -63,11 +62,7 @@ impl Trainer {
             allow_data_change: allow_data_change.then_some(true),
             ..Options::default()
         };
-        data.map(given)
-            .transpose()?
-            .into_iter()
-            .for_each(|data| data.into_training_data(&mut options));
-        val.map(given).transpose()?.into_iter().for_each(|val| val.into_validation(&mut options));
+        given_texts(data, val, &mut options)?;
         let changes = data.is_some() || val.is_some() || !options.given.is_empty();
         let (loaded, path) = apart(py, n, move || {
             let path = to_load(&path)?;
@@ -92,8 +87,7 @@ impl Trainer {
     ) -> PyResult<()> {
         let mut options =
             Options { allow_data_change: allow_data_change.then_some(true), ..Options::default() };
-        given(data)?.into_training_data(&mut options);
-        val.map(given).transpose()?.into_iter().for_each(|val| val.into_validation(&mut options));
+        given_texts(Some(data), val, &mut options)?;
         let notes = self.worker.work(py, move |inner, _| {
             let (run, tokenizer) = (inner.plan.trainer.clone(), inner.plan.tokenizer.clone());
             let path = inner.origin.clone().unwrap_or_else(|| "the trainer".into());

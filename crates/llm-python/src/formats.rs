@@ -3,17 +3,15 @@
 use crate::arrays::maybe_whole;
 use crate::errors::of_format;
 use crate::files::went_on;
-use crate::given::given;
-use crate::keywords;
-use crate::models;
+use crate::given::given_texts;
 use crate::trainer::{Trainer, named, number_of_threads, warn};
 use crate::work::apart;
+use crate::{keywords, models};
 use llm_core::{TinyGPT, message};
 use llm_formats::error::FormatError;
 use llm_formats::gguf::{self, Stored};
-use llm_formats::hugging_face;
 use llm_formats::imported::Imported;
-use llm_formats::tokenizers;
+use llm_formats::{hugging_face, tokenizers};
 use llm_run::note::Note;
 use llm_run::options::Options;
 use llm_run::plan::Loaded;
@@ -69,7 +67,7 @@ fn from_elsewhere(
 ) -> PyResult<Trainer> {
     let n = number_of_threads(threads)?;
     let mut options = Options { given: keywords::given(settings, of)?, ..Options::default() };
-    data.map(given).transpose()?.into_iter().for_each(|data| data.into_training_data(&mut options));
+    given_texts(data, None, &mut options)?;
     let (loaded, mut notes, path) = apart(py, n, move || {
         let (loaded, notes) = imported(&path, import)?;
         Ok((loaded, notes, path))

@@ -54,10 +54,6 @@ impl Given {
     }
 
     /// Puts this into the options as validation data.
-    pub fn into_validation(self, options: &mut Options) {
-        options.val = self.held(VAL_NAME, options);
-    }
-
     /// The names of the files; what is in memory is held by its own.
     fn held(self, name: &str, options: &mut Options) -> Vec<PathBuf> {
         match self {
@@ -68,6 +64,21 @@ impl Given {
             }
         }
     }
+}
+
+/// Reads what was given as `data` and as `val` into the options.
+pub fn given_texts(
+    data: Option<&Bound<'_, PyAny>>,
+    val: Option<&Bound<'_, PyAny>>,
+    options: &mut Options,
+) -> PyResult<()> {
+    if let Some(data) = data {
+        given(data)?.into_training_data(options);
+    }
+    if let Some(val) = val {
+        options.val = given(val)?.held(VAL_NAME, options);
+    }
+    Ok(())
 }
 
 /// A text, bytes, a path, paths, or a row of token numbers.
@@ -177,10 +188,7 @@ pub fn read_targets(data: &Bound<'_, PyAny>) -> PyResult<Read> {
     })
 }
 
-fn read_by(
-    data: &Bound<'_, PyAny>,
-    tokens: fn(Vec<i64>) -> PyResult<Vec<TokenId>>,
-) -> PyResult<Read> {
+fn read_by(data: &Bound<'_, PyAny>, of: fn(Vec<i64>) -> PyResult<Vec<TokenId>>) -> PyResult<Read> {
     if let Some(text) = bytes_of(data)? {
         return Ok(Read::Text(text));
     }
@@ -191,7 +199,7 @@ fn read_by(
             shape.len()
         )));
     }
-    Ok(Read::Tokens(tokens(numbers)?, shape))
+    Ok(Read::Tokens(of(numbers)?, shape))
 }
 
 /// Whole numbers as tokens.
@@ -221,9 +229,8 @@ impl Read {
             Read::Tokens(tokens, shape) => (tokens, shape),
         };
         if tokens.is_empty() {
-            return Err(RunError::Data(message!(
-                "there is nothing to read; expected a token or more"
-            )));
+            let why = message!("there is nothing to read; expected a token or more");
+            return Err(RunError::Data(why));
         }
         Ok((tokens, shape))
     }

@@ -4,8 +4,7 @@ use crate::arrays::{maybe_whole, whole};
 use crate::given::given;
 use crate::measuring::judged_on;
 use crate::trainer::Trainer;
-use llm_core::TinyGPT;
-use llm_core::message;
+use llm_core::{TinyGPT, message};
 use llm_lens::{Column, Cut, Pruner, Score, Scored, head_mask, measure_heads, with_head_mask};
 use llm_run::RunError;
 use pyo3::prelude::*;
@@ -31,9 +30,8 @@ impl Trainer {
         let report = self.worker.work(py, move |inner, stop| {
             let val = judged_on(inner, data)?;
             let pieces = val.pieces(tokens, LONGEST);
-            measure_heads(&inner.plan.trainer.model, &*inner.plan.tokenizer, pieces, || {
-                stop.is_set()
-            })
+            let (model, tokenizer) = (&inner.plan.trainer.model, &*inner.plan.tokenizer);
+            measure_heads(model, tokenizer, pieces, || stop.is_set())
         })?;
         let named = |columns: &[(Column, f64)]| -> PyResult<Bound<'py, PyDict>> {
             let all = PyDict::new(py);

@@ -106,9 +106,8 @@ fn unknown(name: &str, of: &str) -> String {
         return format!("{of}() does not take '{name}'");
     }
     if ["device_map", "map_location", "dtype", "torch_dtype"].contains(&name) {
-        return format!(
-            "{of}() does not take '{name}': Trainer() takes device; numbers are float32"
-        );
+        let why = "Trainer() takes device; numbers are float32";
+        return format!("{of}() does not take '{name}': {why}");
     }
     let elsewhere = ELSEWHERE.iter().find(|(_, names)| names.contains(&name));
     let names = all_settings().map(keyword).chain(OTHERS);

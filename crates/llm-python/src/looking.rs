@@ -1,11 +1,10 @@
 //! What is inside, for one text.
 
-use crate::arrays::array;
+use crate::arrays::{Numbers, array};
 use crate::given::read;
 use crate::trainer::Trainer;
 use crate::writing::piece;
 use llm_lens::{attention_maps, inside};
-use numpy::PyArrayDyn;
 use numpy::ndarray::{Array, Dimension};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -18,7 +17,7 @@ impl Trainer {
         &self,
         py: Python<'py>,
         data: &Bound<'py, PyAny>,
-    ) -> PyResult<(Vec<String>, Bound<'py, PyArrayDyn<f32>>)> {
+    ) -> PyResult<(Vec<String>, Numbers<'py>)> {
         let data = read(data)?;
         let (pieces, shape, numbers) = self.worker.work(py, move |inner, _| {
             let tokens = data.row(&*inner.plan.tokenizer)?;
@@ -45,7 +44,7 @@ impl Trainer {
         &self,
         py: Python<'py>,
         data: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyArrayDyn<f32>>, Bound<'py, PyDict>)> {
+    ) -> PyResult<(Numbers<'py>, Bound<'py, PyDict>)> {
         let data = read(data)?;
         let found = self.worker.work(py, move |inner, _| {
             let tokens = data.row(&*inner.plan.tokenizer)?;
@@ -53,7 +52,7 @@ impl Trainer {
         })?;
         let cache = PyDict::new(py);
         for (i, block) in found.blocks.into_iter().enumerate() {
-            let put = |name: &str, numbers: Bound<'py, PyArrayDyn<f32>>| {
+            let put = |name: &str, numbers: Numbers<'py>| {
                 cache.set_item(format!("blocks.{i}.{name}"), numbers)
             };
             put("resid_pre", whole(py, block.before)?)?;
@@ -67,10 +66,7 @@ impl Trainer {
     }
 }
 
-fn whole<'py, D: Dimension>(
-    py: Python<'py>,
-    numbers: Array<f32, D>,
-) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+fn whole<D: Dimension>(py: Python<'_>, numbers: Array<f32, D>) -> PyResult<Numbers<'_>> {
     let shape = numbers.shape().to_vec();
     array(py, &shape, numbers.into_iter().collect())
 }

@@ -1,6 +1,6 @@
 //! The loss on unseen text, and the gradients of a batch.
 
-use crate::arrays::{array, copy, maybe_whole};
+use crate::arrays::{Numbers, array, copy, maybe_whole};
 use crate::given::{Given, Read, given, read, read_targets};
 use crate::state::Inner;
 use crate::trainer::Trainer;
@@ -113,11 +113,7 @@ impl Trainer {
 
     /// Scores of every next token, before softmax: `[T, V]` of a text or of tokens `[T]`, `[B, T, V]` of
     /// tokens `[B, T]`.
-    fn logits<'py>(
-        &self,
-        py: Python<'py>,
-        data: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    fn logits<'py>(&self, py: Python<'py>, data: &Bound<'py, PyAny>) -> PyResult<Numbers<'py>> {
         let data = read(data)?;
         let (shape, logits) = self.worker.work(py, move |inner, _| {
             let (tokens, mut shape) = data.tokens(&*inner.plan.tokenizer)?;
@@ -177,12 +173,9 @@ fn batch(inner: &Inner, inputs: Read, targets: Option<Read>) -> Result<Batch> {
     };
     let (targets, of) = targets.tokens(tokenizer)?;
     if of != shape {
-        let (of, shape) = (format!("{of:?}"), format!("{shape:?}"));
-        return Err(RunError::Data(message!(
-            "targets of shape {} for inputs of shape {}",
-            of,
-            shape
-        )));
+        let [of, shape] = [of, shape].map(|of| format!("{of:?}"));
+        let why = message!("targets of shape {} for inputs of shape {}", of, shape);
+        return Err(RunError::Data(why));
     }
     Ok(Batch::new(tokens, targets, [b, t]))
 }

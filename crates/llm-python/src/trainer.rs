@@ -1,12 +1,11 @@
 //! The class: made, described, copied.
 
 use crate::arrays::maybe_whole;
-use crate::given::given;
-use crate::keywords;
-use crate::models;
+use crate::given::given_texts;
 use crate::state::Inner;
 use crate::words::said;
 use crate::work::{Worker, apart};
+use crate::{keywords, models};
 use llm_core::base::machine;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
 use llm_core::recipe::{DataForm, EndOfText};
@@ -170,11 +169,7 @@ impl Trainer {
             },
             ..kept
         };
-        data.map(given)
-            .transpose()?
-            .into_iter()
-            .for_each(|data| data.into_training_data(&mut options));
-        val.map(given).transpose()?.into_iter().for_each(|val| val.into_validation(&mut options));
+        given_texts(data, val, &mut options)?;
         let models = models::of_new(attention, options.arch, &options.given);
         let models = models.map_err(PyValueError::new_err)?;
         if attention == Some("single-head") {
@@ -242,10 +237,7 @@ impl Trainer {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         self.worker.now(py, |inner| {
             let (config, spec) = (inner.plan.trainer.model.config(), inner.plan.trainer.model.attention().spec());
-            let count = |n: usize, of: &str| match n {
-                1 => format!("1 {of}"),
-                n => format!("{n} {of}s"),
-            };
+            let count = |n: usize, of: &str| format!("{n} {of}{}", if n == 1 { "" } else { "s" });
             Ok(format!(
                 "Trainer({} parameters: {}, {}, width {}, context {}, vocabulary {}; step {} of {})",
                 llm_core::base::thousands(inner.plan.trainer.model.parameter_count()),

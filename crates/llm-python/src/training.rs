@@ -48,10 +48,7 @@ impl Hooks for Watch<'_> {
     }
 
     fn before_update(&mut self, pending: &mut Pending<'_>) -> llm_core::Result<()> {
-        match self.stop.is_set() {
-            true => Err(Error::Stopped { step: pending.step }),
-            false => Ok(()),
-        }
+        if self.stop.is_set() { Err(Error::Stopped { step: pending.step }) } else { Ok(()) }
     }
 
     fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
@@ -106,13 +103,9 @@ impl Face for Driver<'_> {
         (self.is_over || self.watch.stop.is_set()).then_some(INTERRUPT)
     }
 
-    fn sample(
-        &mut self,
-        run: Snapshot<'_>,
-        _: &mut dyn FnMut(&Sample) -> Result<()>,
-    ) -> Result<()> {
+    fn sample(&mut self, of: Snapshot<'_>, _: &mut dyn FnMut(&Sample) -> Result<()>) -> Result<()> {
         if let Some(ask) = &mut self.ask {
-            self.is_over |= ask.call(run, self.watch.history, self.watch.stop);
+            self.is_over |= ask.call(of, self.watch.history, self.watch.stop);
         }
         Ok(())
     }
@@ -324,10 +317,7 @@ impl Trainer {
         let bar = py.import("traingpt._progress")?.call_method1("bar", (left, progress))?;
         let (every, seen, done) = (every.max(1), Seen::default(), Vec::new());
         let mut call = Call { run: slf, callback, every, bar, seen, done };
-        let ended = match is_driven && left > 0 {
-            true => call.driven(left),
-            false => call.plain(left),
-        };
+        let ended = if is_driven && left > 0 { call.driven(left) } else { call.plain(left) };
         call.bar.call_method0("close")?;
         ended?;
         columns(py, &call.done)

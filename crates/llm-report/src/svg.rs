@@ -49,24 +49,19 @@ impl Layout {
     }
 }
 
+/// A head's title, and its weights: a row for each query.
+pub type Head<'a> = (String, &'a [Vec<f32>]);
+
 /// The picture as SVG: a map for each head with its number and a remark, rows are queries and
 /// columns keys. Ink is the square root of the weight, so that small ones are seen too.
 ///
 /// # Errors
 /// What the drawing library says.
-pub fn layer_picture(
-    title: &str,
-    tokens: &[String],
-    heads: &[(String, &[Vec<f32>])],
-) -> io::Result<String> {
+pub fn layer_picture(title: &str, tokens: &[String], heads: &[Head<'_>]) -> io::Result<String> {
     draw(title, tokens, heads).map_err(|e| io::Error::other(e.to_string()))
 }
 
-fn draw(
-    title: &str,
-    tokens: &[String],
-    heads: &[(String, &[Vec<f32>])],
-) -> Result<String, Failure> {
+fn draw(title: &str, tokens: &[String], heads: &[Head<'_>]) -> Result<String, Failure> {
     let layout = Layout::of(tokens);
     let beside = heads.len().clamp(1, BESIDE) as i32;
     let rows = heads.len().div_ceil(BESIDE).max(1) as i32;

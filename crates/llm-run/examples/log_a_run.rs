@@ -32,7 +32,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // Going on from a checkpoint of step 20: the log forgets the steps that it does not know.
     let log = RunLog::open(dir, 20)?;
-    println!("kept    {} of them, {} tokens", rows(dir)?.count(), log.tokens().unwrap_or(0));
+    println!("kept    {} of them, {} tokens", rows(dir)?.count(), log.tokens.unwrap_or(0));
 
     let sample = Sample { step: 20, prompt: "a small ".into(), text: "text".into() };
     Samples::open(dir, 20)?.push(&sample)?;

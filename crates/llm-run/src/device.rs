@@ -119,9 +119,9 @@ fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<On
     let f16 = trainer.recipe.matmul == Precision::F16;
     let open = if f16 { Gpu::open_with_units } else { Gpu::open };
     let work = open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
-    let (name, is_software) = (work.name().to_string(), work.is_a_processor());
-    let emulates = f16 && work.gpu().units().is_none();
-    let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.first_losses());
+    let (name, is_software) = (work.gpu.name().to_string(), work.gpu.is_a_processor());
+    let emulates = f16 && work.gpu.units().is_none();
+    let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.losses);
     Ok(OnGpu { work: Box::new(work), name, is_software, emulates, kernels, bytes, losses })
 }
 

@@ -264,6 +264,11 @@ impl RunError {
 
 impl std::error::Error for RunError {}
 
+/// Refuses what was asked for.
+pub(crate) fn usage<T>(why: Message) -> Result<T> {
+    Err(RunError::Usage(why))
+}
+
 /// The error of an input that is something else than what is read there, by its first look.
 pub fn foreign(path: &Path, read: &[Look]) -> Option<RunError> {
     let look = Look::of(path).filter(|look| !read.contains(look))?;

@@ -4,13 +4,13 @@ use crate::arch::Arch;
 use crate::data::{Input, Reading};
 use crate::defaults::Preset;
 use crate::device::Device;
-use crate::error::{Result, RunError, option};
+use crate::error::{Result, option, usage};
 use crate::models::Models;
-use crate::settings::{Given, described_attention, usual_heads};
+use crate::settings::{Given, attention_of, usual_heads};
 use crate::tokenizers::TokenizerOptions;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_core::settings::Value;
-use llm_core::{Attention, Config, message};
+use llm_core::{Attention, Config, Result as CoreResult, message};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Options {
         ];
         match for_the_cpu.into_iter().find(|(is_asked, _)| *is_asked) {
             Some((_, what)) if self.device != Device::Cpu => {
-                Err(RunError::Usage(message!("{} is for the processor: leave {device} out", what)))
+                usage(message!("{} is for the processor: leave {device} out", what))
             }
             _ => self.device.check(),
         }
@@ -145,14 +145,10 @@ impl Options {
     /// The attention of a new model of these settings.
     ///
     /// # Errors
-    /// As [`described_attention`] and [`Models::new_attention`].
-    pub fn attention(
-        &self,
-        models: &Models,
-        config: &Config,
-    ) -> llm_core::Result<Arc<dyn Attention>> {
+    /// As [`attention_of`] and [`Models::new_attention`].
+    pub fn attention(&self, models: &Models, config: &Config) -> CoreResult<Arc<dyn Attention>> {
         let heads = usual_heads(models, config, &self.given);
         let of_arch = self.arch.unwrap_or_default().attention(heads, config.d_model);
-        models.new_attention(described_attention(of_arch, config, &self.given)?)
+        models.new_attention(attention_of(of_arch, config, &self.given)?)
     }
 }

@@ -1,12 +1,10 @@
 //! A conversation with a model: its own chat template, its stops, and what was read before kept.
 
 use crate::error::{Result, RunError};
-use llm_core::TinyGPT;
-use llm_core::TokenId;
 use llm_core::generate::{Generator, Sampling, Stops, Written};
 use llm_core::kernels::small::SmallKind;
-use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
+use llm_core::{TinyGPT, TokenId, message};
 use llm_formats::chat::{ChatFormat, Turn};
 use std::fmt;
 use std::sync::Arc;

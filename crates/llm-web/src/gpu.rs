@@ -58,7 +58,7 @@ fn places(rooms: impl IntoIterator<Item = Room>) -> Vec<usize> {
 pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
     let (_, _, list) = listed(&run.trainer, training_tokens(run.data.as_ref())?)?;
     let planned = Planned::of(&run.trainer, &list, None)?;
-    let plan = planned.plan();
+    let plan = &planned.plan;
     let (mut texts, mut kernels) = (Vec::new(), Vec::new());
     let mut calls = Vec::new();
     for call in &plan.calls {
@@ -68,7 +68,7 @@ pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
         calls.push(json!([kernel, call.sizes, rooms, call.grid]));
     }
     let (mut rooms, mut writes) = (Vec::new(), Writes::default());
-    for ((numbers, of), buffer) in plan.rooms.iter().zip(&planned.buffers().of_room) {
+    for ((numbers, of), buffer) in plan.rooms.iter().zip(&planned.buffers.of_room) {
         if let Use::Given(given) = of {
             writes.numbers(rooms.len(), given);
         }
@@ -78,15 +78,15 @@ pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
         let calls = plan.part(part);
         (name.to_string(), json!([calls.start, calls.end]))
     });
-    let fixed = planned.rooms();
+    let fixed = &planned.rooms;
     let json = json!({
         "texts": texts,
         "kernels": kernels,
-        "buffers": planned.buffers().sizes,
+        "buffers": planned.buffers.sizes,
         "rooms": rooms,
         "calls": calls,
         "parts": Value::Object(parts.into_iter().collect()),
-        "micro_batches": planned.micro_batches(),
+        "micro_batches": planned.micro_batches,
         "close": Planned::CLOSE,
         "small": Planned::SMALL,
         "tokens": run.trainer.recipe.tokens_per_step(),
@@ -109,7 +109,7 @@ fn planned(run: &Run) -> Result<&Planned> {
 /// [`Code::Request`] before a list, [`Code::Memory`].
 pub fn weights(run: &Run) -> Result<(Value, Vec<u8>)> {
     let (planned, Trainer { model, optimizer, .. }) = (planned(run)?, &run.trainer);
-    let rooms = planned.rooms();
+    let rooms = &planned.rooms;
     let floats = model.parameter_count() * (1 + rooms.slots.len() as u64);
     memory::require(floats.saturating_mul(4 * COPIES))?;
     let weights: Vec<_> = model.parameters().collect();
@@ -130,7 +130,7 @@ pub fn weights(run: &Run) -> Result<(Value, Vec<u8>)> {
 pub fn batch(run: &Run, ask: &Batch) -> Result<(Value, Vec<u8>)> {
     let (planned, Trainer { optimizer, recipe, .. }) = (planned(run)?, &run.trainer);
     let ahead = ahead(run, ask.step, 1)?;
-    if ask.micro >= planned.micro_batches() {
+    if ask.micro >= planned.micro_batches {
         let why = message!("step {} has no micro-batch {}", ask.step, ask.micro);
         return Err(Failure::new(Code::Request, why));
     }
@@ -140,7 +140,7 @@ pub fn batch(run: &Run, ask: &Batch) -> Result<(Value, Vec<u8>)> {
         writes.add(room.place(), words.into_iter());
     }
     let rate = recipe.schedule.at(ask.step);
-    if ask.micro + 1 == planned.micro_batches() {
+    if ask.micro + 1 == planned.micro_batches {
         let (room, words) = planned.numbers(optimizer.state().t + ahead + 1, rate, recipe.clip);
         writes.add(room.place(), words.into_iter());
     }
@@ -168,7 +168,7 @@ fn ahead(run: &Run, step: u64, more: u64) -> Result<u64> {
 /// [`Code::Diverged`] for a number that is not finite. The run is then as before.
 pub fn back(run: &mut Run, ask: &Back, blob: &[u8]) -> Result<Value> {
     let (ahead, planned) = (ahead(run, ask.step, 0)?, planned(run)?);
-    let rooms = 1 + planned.rooms().slots.len();
+    let rooms = 1 + planned.rooms.slots.len();
     let each = run.trainer.model.parameter_count() as usize;
     if blob.len() != 4 * rooms * each {
         let why = message!("{} bytes for {} numbers", blob.len(), rooms * each);

@@ -25,7 +25,7 @@ const LISTED: usize = 8;
 /// [`Code::Memory`](crate::Code::Memory).
 pub fn next(run: &Run, ask: &Next) -> Result<Value> {
     let (model, tokenizer) = (run.model(ask.moment)?, run.tokenizer.as_ref());
-    let tokens = readable(model, tokenizer, &ask.text)?.1;
+    let tokens = read(model, tokenizer, &ask.text)?.1;
     let mut decoder = Decoder::new(model)?;
     let shares = Sampling::default().distribution(decoder.feed(&tokens)?, &[])?;
     let shown = |token: TokenId| {
@@ -78,7 +78,7 @@ pub fn embedding(run: &Run, ask: &Embedding) -> Result<Value> {
 /// [`Code::Memory`](crate::Code::Memory).
 pub fn hidden(run: &Run, ask: &Hidden) -> Result<Value> {
     let (model, tokenizer) = (run.model(ask.moment)?, run.tokenizer.as_ref());
-    let (from, tokens) = readable(model, tokenizer, &ask.text)?;
+    let (from, tokens) = read(model, tokenizer, &ask.text)?;
     let config = model.config();
     let one = |asked: Option<usize>, n: usize| asked.unwrap_or(n).min(n.saturating_sub(1));
     let (layer, token) = (one(ask.layer, config.n_layers), one(ask.token, tokens.len()));
@@ -101,11 +101,7 @@ pub fn hidden(run: &Run, ask: &Hidden) -> Result<Value> {
 }
 
 /// The tokens of a text that the model can read, its last ones, and how many were before.
-fn readable(
-    model: &TinyGPT,
-    tokenizer: &dyn Tokenizer,
-    text: &str,
-) -> Result<(usize, Vec<TokenId>)> {
+fn read(model: &TinyGPT, tokenizer: &dyn Tokenizer, text: &str) -> Result<(usize, Vec<TokenId>)> {
     let mut tokens = tokens_of(tokenizer, text)?;
     let from = tokens.len().saturating_sub(model.config().seq_len);
     memory::require(model.inference_memory(1, tokens.len() - from))?;

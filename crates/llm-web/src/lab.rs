@@ -1,15 +1,12 @@
 //! All runs, and who answers which request.
 
 use crate::failure::{Code, Failure, Result, shown};
-use crate::gpu;
-use crate::inside;
-use crate::look;
 use crate::request::{
-    Attention, Back, Batch, Embedding, Forget, Hidden, Load, Make, Measure, More, Next, Nothing,
-    Request, Roles, Save, Source, Step, Text, Write,
+    Forget, Load, Make, Measure, More, Nothing, Request, Save, Source, Step, Text,
 };
 use crate::run::{MODELS, Measuring, Run};
 use crate::said;
+use crate::{gpu, inside, look};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{OneProcess, Trainer};
@@ -76,20 +73,16 @@ impl Lab {
                 let Nothing {} = request.fields()?;
                 Ok(gpu::weights(self.run(run)?)?.into())
             }
-            "batch" => Ok(gpu::batch(self.run(run)?, &request.fields::<Batch>()?)?.into()),
-            "back" => Ok(gpu::back(self.run(run)?, &request.fields::<Back>()?, &blob)?.into()),
+            "batch" => Ok(gpu::batch(self.run(run)?, &request.fields()?)?.into()),
+            "back" => Ok(gpu::back(self.run(run)?, &request.fields()?, &blob)?.into()),
             "more" => self.more(run, &request.fields()?),
             "measure" => self.measure(run, &request.fields()?),
-            "write" => Ok(look::write(self.run(run)?, &request.fields::<Write>()?)?.into()),
-            "attention" => {
-                Ok(look::attention(self.run(run)?, &request.fields::<Attention>()?)?.into())
-            }
-            "next" => Ok(inside::next(self.run(run)?, &request.fields::<Next>()?)?.into()),
-            "embedding" => {
-                Ok(inside::embedding(self.run(run)?, &request.fields::<Embedding>()?)?.into())
-            }
-            "hidden" => Ok(inside::hidden(self.run(run)?, &request.fields::<Hidden>()?)?.into()),
-            "roles" => Ok(look::roles(self.run(run)?, &request.fields::<Roles>()?)?.into()),
+            "write" => Ok(look::write(self.run(run)?, &request.fields()?)?.into()),
+            "attention" => Ok(look::attention(self.run(run)?, &request.fields()?)?.into()),
+            "next" => Ok(inside::next(self.run(run)?, &request.fields()?)?.into()),
+            "embedding" => Ok(inside::embedding(self.run(run)?, &request.fields()?)?.into()),
+            "hidden" => Ok(inside::hidden(self.run(run)?, &request.fields()?)?.into()),
+            "roles" => Ok(look::roles(self.run(run)?, &request.fields()?)?.into()),
             "remember" => {
                 let Nothing {} = request.fields()?;
                 Ok(said::moment(self.run(run)?.remember()?).into())
@@ -158,12 +151,9 @@ impl Lab {
     fn load(&mut self, number: u32, load: &Load, file: &[u8]) -> Result<Answer> {
         let mut run = Run::load(&load.name, file)?;
         if let DataSource::Stories { version, seed, count } = run.trainer.recipe.data {
-            if version != GRAMMAR_VERSION {
-                let why = message!(
-                    "stories of grammar {}, this program has {}",
-                    version,
-                    GRAMMAR_VERSION
-                );
+            let own = GRAMMAR_VERSION;
+            if version != own {
+                let why = message!("stories of grammar {}, this program has {}", version, own);
                 return Err(Failure::new(Code::Data, why));
             }
             run.learns(Input::Stories { seed, count }, &mut self.told)?;

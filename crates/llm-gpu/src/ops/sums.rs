@@ -64,12 +64,8 @@ pub(crate) fn clip(maker: &mut Maker<'_>) {
 pub(crate) fn norm(maker: &mut Maker<'_>, n: usize) {
     let groups = n.div_ceil(256).clamp(1, 256);
     let squares = maker.room(groups);
-    maker.call(
-        SQUARES,
-        &[0, n as u32, 0, 0, 0],
-        &[maker.fixed.total, squares],
-        [groups as u32, 1, 1],
-    );
+    let rooms = [maker.fixed.total, squares];
+    maker.call(SQUARES, &[0, n as u32, 0, 0, 0], &rooms, [groups as u32, 1, 1]);
     let sizes = [0, groups as u32, 0, 0, 0];
     maker.call(ROOT, &sizes, &[squares, maker.fixed.report], [1, 1, 1]);
 }

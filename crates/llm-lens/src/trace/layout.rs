@@ -54,11 +54,7 @@ pub struct Rotation {
 impl Rotation {
     /// The first pair of the query's row at position i and of the key's at position j, `[row, its first
     /// number, position]` each, before they are turned.
-    pub(super) fn new(
-        rotary: &Rotary,
-        head_dim: usize,
-        rows: [(&[f32], usize, usize); 2],
-    ) -> Rotation {
+    pub(super) fn new(rotary: &Rotary, head_dim: usize, rows: [(&[f32], usize, usize); 2]) -> Self {
         let (theta, frequencies) = (rotary.theta, rotary.frequencies(head_dim));
         let (width, first) = (2 * frequencies.len(), frequencies.first().copied());
         let scaled = first.filter(|_| rotary.scaling.is_some());

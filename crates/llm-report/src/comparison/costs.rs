@@ -45,10 +45,7 @@ impl Costs {
         let mut at_lengths = Vec::new();
         for times in TIMES {
             let length = times * seq_len;
-            let longer = match length > config.seq_len {
-                true => with_context(model, length),
-                false => None,
-            };
+            let longer = if length > config.seq_len { with_context(model, length) } else { None };
             let refused = length > config.seq_len && config.positions == Positions::Learned;
             let val = plan.data.as_ref().and_then(|data| data.val.as_ref());
             let loss = match val.filter(|_| !refused) {

@@ -31,11 +31,8 @@ pub struct Variant {
 }
 
 /// Settings as an object.
-pub(super) fn by_name<S: Serializer>(
-    settings: &[(String, String)],
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    to.collect_map(settings.iter().map(|(name, value)| (name, value)))
+pub(super) fn by_name<S: Serializer>(all: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(all.iter().map(|(name, value)| (name, value)))
 }
 
 impl Variant {

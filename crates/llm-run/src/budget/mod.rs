@@ -14,7 +14,7 @@ pub use choose::{Chosen, SIZES, Size, TextLength, Trial, choose};
 use crate::clock::TimeBudget;
 use crate::data::Input;
 use crate::defaults::INTERVAL;
-use crate::error::{Result, RunError};
+use crate::error::{Result, usage};
 use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
@@ -109,13 +109,13 @@ pub fn in_time(
     let Some(Chosen { size, steps, dropout }) = choose(&text, left(), &trials) else {
         let steps = trials.first().map_or(0.0, |first| first.seconds(FEWEST_STEPS, &text));
         let least = (seconds * PLANNED - left() + steps) / PLANNED;
-        return Err(RunError::Usage(message!(
+        return usage(message!(
             "{time} {}s is too short: reading the text, {} steps of the smallest model and the \
              measurement take about {:.0} s here",
             seconds,
             FEWEST_STEPS,
             least.ceil()
-        )));
+        ));
     };
     filled.size(models, &SIZES[size]);
     filled.put("dropout", dropout);
@@ -175,7 +175,7 @@ fn refuse(options: &Options) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(RunError::Usage(why))
+    usage(why)
 }
 
 fn numbers() -> llm_core::base::Message {
@@ -192,7 +192,7 @@ fn length(input: &Input) -> Result<u64> {
         Input::Files(files) if files.texts.largest().is_none() => {
             Ok(files.texts.text().len() as u64)
         }
-        _ => Err(RunError::Usage(numbers())),
+        _ => usage(numbers()),
     }
 }
 

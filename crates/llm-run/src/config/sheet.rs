@@ -8,9 +8,8 @@ use crate::tokenizers::TokenizerKind;
 use llm_core::base::escape::{escaped_json, one_line};
 use llm_core::optim::OPTIMIZERS;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
-use llm_core::settings as of_core;
 use llm_core::tokenizer::IdsTokenizer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{AttentionSpec, Config, settings as of_core};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,27 +50,22 @@ pub struct Sheet {
 impl Sheet {
     /// The settings that decide a run, without where it is saved: given to another run, they make it
     /// once more in another place. What else is in `beside` comes last in its table.
-    pub fn of(
-        decided: &Decided<'_>,
-        options: &Options,
-        threads: usize,
-        beside: Vec<Beside>,
-    ) -> Sheet {
-        let Decided { config, recipe, ref attention, steps, sample_seed, .. } = *decided;
+    pub fn of(run: &Decided<'_>, options: &Options, threads: usize, beside: Vec<Beside>) -> Sheet {
+        let Decided { config, recipe, steps, sample_seed, .. } = *run;
         // As they are asked for: the steps from here on, the seed that is left.
         let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
         // Excluded by another option, even where that is false.
         let memorises = beside.iter().any(|(_, key, of)| key == "overfit" && of.is_some());
         let left_out = |of: &Setting| match of.name {
-            "val_frac" => !decided.files.val.is_empty(),
+            "val_frac" => !run.files.val.is_empty(),
             "accum" => memorises,
             "loss_on" => !matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. }),
             _ => !(of.applies)(recipe),
         };
         let value = |of: &Setting| of.value(config, recipe).filter(|_| !left_out(of));
         let mut sheet = Sheet::default();
-        sheet.data(decided, options, &value);
-        sheet.model(config, recipe, attention, &value);
+        sheet.data(run, options, &value);
+        sheet.model(run, &value);
         sheet.training(options, recipe, &value);
         sheet.table("output");
         sheet.put("log_every", whole(options.habits.log_every.unwrap_or(LOG_EVERY)));
@@ -107,13 +101,8 @@ impl Sheet {
     }
 
     /// Sizes and options of the model.
-    fn model(
-        &mut self,
-        config: &Config,
-        recipe: &Recipe,
-        attention: &AttentionSpec,
-        value: &ValueOf<'_>,
-    ) {
+    fn model(&mut self, run: &Decided<'_>, value: &ValueOf<'_>) {
+        let Decided { config, recipe, ref attention, .. } = *run;
         self.table("model");
         self.rows(value, |of| SIZES.contains(&of.name));
         let (heads, others) = ATTENTION.split_at(1);
@@ -210,10 +199,8 @@ impl Sheet {
     pub fn given(&mut self, key: impl Into<String>, value: Option<impl Into<Value>>) {
         let key = key.into();
         self.known.push(key.clone());
-        let Some(value) = value else { return };
-        let table = self.tables.entry(self.table).or_insert_with(|| Value::Table(Table::new()));
-        if let Value::Table(table) = table {
-            table.insert(key, value.into());
+        if let Some(value) = value {
+            self.replace(&key, Some(value.into()));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What was given for training or validation, before it is cut into tokens.
 
 use crate::defaults::{STORY_COUNT, STORY_SEED};
-use crate::error::{Result, RunError, option};
+use crate::error::{Result, option, usage};
 use crate::settings::Given;
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
@@ -51,16 +51,10 @@ impl Input {
     ///
     /// # Errors
     /// As [`Input::files`].
-    pub fn again(
-        source: &DataSource,
-        files: &[PathBuf],
-        reading: Reading,
-    ) -> Result<Option<Input>> {
-        match source {
+    pub fn again(of: &DataSource, files: &[PathBuf], reading: Reading) -> Result<Option<Input>> {
+        match *of {
             _ if !files.is_empty() => Input::files(files, reading).map(Some),
-            DataSource::Stories { seed, count, .. } => {
-                Ok(Some(Input::Stories { seed: *seed, count: *count }))
-            }
+            DataSource::Stories { seed, count, .. } => Ok(Some(Input::Stories { seed, count })),
             DataSource::Files { .. } => Ok(None),
         }
     }
@@ -100,13 +94,9 @@ pub fn check_about_files(
 ) -> Result<()> {
     let said = [("data_as", data_as.is_some()), ("end_of_text", ends.is_some())];
     match said.iter().find(|(_, said)| *said) {
-        Some((flag, _)) if data.is_empty() => {
-            Err(RunError::Usage(message!("{} needs {data}", option(flag))))
-        }
+        Some((flag, _)) if data.is_empty() => usage(message!("{} needs {data}", option(flag))),
         _ if data_as == Some(DataForm::U16) && !matches!(ends, None | Some(EndOfText::None)) => {
-            Err(RunError::Usage(message!(
-                "{end_of_text} is for text: token numbers have their ends among them"
-            )))
+            usage(message!("{end_of_text} is for text: token numbers have their ends among them"))
         }
         _ => Ok(()),
     }
@@ -118,10 +108,10 @@ pub fn check_about_files(
 /// [`RunError::Usage`].
 pub fn check_loss_on(given: &Given, input: &Input) -> Result<()> {
     match given.get("loss_on") {
-        Some(what) if !input.are_chats() => Err(RunError::Usage(message!(
+        Some(what) if !input.are_chats() => usage(message!(
             "{loss_on} {} is for conversations, which are lines or a list of JSON",
             what
-        ))),
+        )),
         _ => Ok(()),
     }
 }
@@ -134,5 +124,5 @@ pub fn one_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()>
     if paths.into_iter().filter(|path| is_stdin(path)).nth(1).is_none() {
         return Ok(());
     }
-    Err(RunError::Usage(message!("standard input (-) can be read only once; name a file")))
+    usage(message!("standard input (-) can be read only once; name a file"))
 }

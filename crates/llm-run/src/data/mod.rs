@@ -13,11 +13,10 @@ pub use validation::{Report, Slices, Validation};
 
 use crate::error::{Result, RunError};
 use crate::numbers::short;
-use llm_core::base;
 use llm_core::data::TokenDataset;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
-use llm_core::{counted, message};
+use llm_core::{base, counted, message};
 use llm_formats::chat::{Conversations, Template, Turn, remarks};
 use llm_formats::data_files::in_memory;
 use llm_formats::texts::Text;
@@ -163,12 +162,8 @@ impl Data {
                 0 | 1 => message!("give more text"),
                 n => message!("give more text, or {seq} {} or less", n),
             };
-            return Err(RunError::Data(message!(
-                "{} is too small: {}; {}",
-                name,
-                with_causes(&e),
-                advice
-            )));
+            let cause = with_causes(&e);
+            return Err(RunError::Data(message!("{} is too small: {}; {}", name, cause, advice)));
         }
         let val = Validation::of(val, seq_len, tokenizer.clone());
         let val = (!val.is_empty()).then_some(val);

@@ -3,6 +3,7 @@
 use super::Target;
 use super::lock::{self, Lock};
 use super::names::{self, Whereabouts};
+use crate::log::suffixed;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -55,11 +56,7 @@ fn name_of(_: &File) -> Option<PathBuf> {
 
 /// `dir`, or next to it `dir-2`, `dir-3` ..: the first free one.
 fn free_place(dir: &Path) -> PathBuf {
-    let beside = (2u32..).map(|n| {
-        let mut name = dir.file_name().unwrap_or_default().to_os_string();
-        name.push(format!("-{n}"));
-        dir.with_file_name(name)
-    });
+    let beside = (2u32..).map(|n| suffixed(dir, &format!("-{n}")));
     let is_free = |dir: &PathBuf| match std::fs::read_dir(dir) {
         Ok(mut entries) => entries.next().is_none(),
         Err(_) => std::fs::symlink_metadata(dir).is_err(),

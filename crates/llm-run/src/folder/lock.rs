@@ -2,6 +2,7 @@
 
 use super::names::cannot_create;
 use crate::error::{Result, RunError};
+use crate::log::suffixed;
 use llm_core::base::real_path;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -62,10 +63,7 @@ pub(super) fn is_held(path: &Path) -> bool {
 }
 
 fn beside(path: &Path) -> PathBuf {
-    let real = real_path(path);
-    let mut name = real.file_name().unwrap_or_default().to_os_string();
-    name.push(".lock");
-    real.with_file_name(name)
+    suffixed(&real_path(path), ".lock")
 }
 
 /// Whether this open file or folder is the one at `path`.

@@ -12,8 +12,7 @@ pub use settings::{config, config_text, setting, whole_setting};
 
 use crate::error::{Result, RunError, foreign};
 use llm_core::base::{system_reason, with_causes};
-use llm_core::message;
-use llm_core::{base, checkpoint};
+use llm_core::{base, checkpoint, message};
 use llm_formats::first_look::Look;
 use lock::Lock;
 use names::in_run;
@@ -168,13 +167,9 @@ fn is_foreign(path: &Path, is_ours: impl FnOnce(&Path) -> bool) -> bool {
 
 /// `Err` with the reason when there is a file at `path` that is not one of ours, or nothing can be
 /// written there.
-pub fn may_replace(
-    path: &Path,
-    is_ours: impl FnOnce(&Path) -> bool,
-    not_ours: &str,
-) -> io::Result<()> {
+pub fn may_replace(path: &Path, is_ours: impl FnOnce(&Path) -> bool, why: &str) -> io::Result<()> {
     if is_foreign(path, is_ours) {
-        return Err(io::Error::other(not_ours));
+        return Err(io::Error::other(why));
     }
     base::check_writable(path).map_err(|e| match e {
         llm_core::Error::Io { source, .. } => source,

@@ -5,7 +5,7 @@ use llm_core::base::{Message, open_regular};
 use llm_core::{Error, IoAction, Result, message};
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How this crate's files begin that are replaced or added to as a run goes on. Those with rows are
 /// read row by row, and people change the settings.
@@ -38,16 +38,16 @@ pub fn others_aside(dir: &Path, more: &[(&str, &str)]) -> Result<Vec<Message>> {
 
 /// Renames the file to the first free `NAME.old-N`, and says so.
 pub(crate) fn move_aside(path: &Path, why: Message) -> io::Result<Message> {
-    let mut n = 1u32;
-    loop {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".old-{n}"));
-        let aside = path.with_file_name(name);
-        if fs::symlink_metadata(&aside).is_err() {
-            fs::rename(path, &aside)?;
-            let [path, aside] = [path, &aside].map(|path| path.display().to_string());
-            return Ok(message!("'{}' {}: kept as '{}', a new one is begun", path, why, aside));
-        }
-        n += 1;
-    }
+    let mut names = (1u64..).map(|n| suffixed(path, &format!(".old-{n}")));
+    let aside = names.find(|name| fs::symlink_metadata(name).is_err()).unwrap_or_default();
+    fs::rename(path, &aside)?;
+    let [path, aside] = [path, &aside].map(|path| path.display().to_string());
+    Ok(message!("'{}' {}: kept as '{}', a new one is begun", path, why, aside))
+}
+
+/// The path with something after its name.
+pub(crate) fn suffixed(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(suffix);
+    path.with_file_name(name)
 }

@@ -116,10 +116,8 @@ impl<R: Read> Read for Short<R> {
             None => self.line + n,
         };
         if self.line > 2 * Format::MAX_LINE {
-            return Err(io::Error::new(
-                ErrorKind::InvalidData,
-                message!("a line of it is no row of a log"),
-            ));
+            let why = message!("a line of it is no row of a log");
+            return Err(io::Error::new(ErrorKind::InvalidData, why));
         }
         Ok(n)
     }
@@ -155,13 +153,8 @@ impl Buckets {
             return;
         }
         let point = (step as f64, loss);
-        self.push(Bucket {
-            at: step / self.width,
-            low: point,
-            high: point,
-            steps: 1.0,
-            sums: point,
-        });
+        let at = step / self.width;
+        self.push(Bucket { at, low: point, high: point, steps: 1.0, sums: point });
         while self.all.len() > self.most {
             self.width *= 2;
             for bucket in std::mem::take(&mut self.all) {
@@ -185,10 +178,8 @@ impl Buckets {
     fn extremes(&self) -> Vec<Point> {
         let mut points = Vec::new();
         for bucket in &self.all {
-            let (first, second) = match bucket.low.0 <= bucket.high.0 {
-                true => (bucket.low, bucket.high),
-                false => (bucket.high, bucket.low),
-            };
+            let (low, high) = (bucket.low, bucket.high);
+            let (first, second) = if low.0 <= high.0 { (low, high) } else { (high, low) };
             points.push(first);
             points.extend((second != first).then_some(second));
         }

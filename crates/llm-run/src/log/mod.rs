@@ -67,6 +67,7 @@ pub const FILES: [&str; 6] =
     ["config.toml", PICTURE, "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
 
 pub use aside::others_aside;
+pub(crate) use aside::suffixed;
 pub use curves::{Curves, Point, rows};
 pub use info::{RunInfo, RunResult, RunState};
 pub use row::{Format, Row};

@@ -24,31 +24,34 @@ pub(crate) struct Reopened {
 pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopened> {
     let path = dir.join(format.file_name());
     llm_core::base::sweep_stale(&path);
-    let (kept, note) = match fs::metadata(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => (Kept::default(), None),
-        Err(e) => return Err(e),
-        // Asked before it is opened: that would wait for ever at a pipe.
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                message!("not a regular file"),
-            ));
-        }
-        Ok(_) => match scan(format, BufReader::new(File::open(&path)?), done)? {
+    let length = length_of(&path)?;
+    let (kept, note) = match length {
+        None => (Kept::default(), None),
+        Some(_) => match scan(format, BufReader::new(File::open(&path)?), done)? {
             Found::Log(kept) => (kept, None),
             Found::Broken(why) => (Kept::default(), Some(move_aside(&path, why)?)),
         },
     };
-    let length = fs::metadata(&path).map_or(0, |m| m.len());
     if kept.bytes == 0 {
         let header = format.header()?;
         replace_file(&path, |out| out.write_all(&header))?;
-    } else if kept.bytes < length {
+    } else if Some(kept.bytes) < length {
         // Never cut in place: a kill leaves the old file or the new one.
         let mut old = File::open(&path)?.take(kept.bytes);
         replace_file(&path, |mut out| io::copy(&mut old, &mut out).map(drop))?;
     }
     Ok(Reopened { last: kept.last, note })
+}
+
+/// Bytes of the file, if there is one. Asked before it is opened: that would wait for ever at a pipe.
+pub(crate) fn length_of(path: &Path) -> io::Result<Option<u64>> {
+    match fs::metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        Ok(metadata) if !metadata.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message!("not a regular file")))
+        }
+        found => found.map(|metadata| Some(metadata.len())),
+    }
 }
 
 /// The part of a log that stays.

@@ -3,13 +3,11 @@
 use crate::log::reopen::reopen;
 use crate::log::row::{Format, Row};
 use crate::log::sink::Sink;
-use llm_core::base::replace_file;
-use llm_core::base::{Message, memory};
+use llm_core::base::{Message, memory, replace_file};
 use llm_core::{Error, IoAction, Result, message};
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fmt, io};
 
 /// Longest time that rows wait in memory, so that they can be watched.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -24,12 +22,16 @@ pub struct RunLog {
     held: Option<Row>,
     /// Step of the next row.
     next: u64,
-    tokens: Option<u64>,
-    notes: Vec<Message>,
+    /// Tokens of all steps so far as the log has them; `None` when it has no row.
+    pub tokens: Option<u64>,
+    /// What the user should know about the log that was there.
+    pub notes: Vec<Message>,
     /// Writing failed, and that was said.
     failed: bool,
     looked: Instant,
-    memory: u64,
+    /// Memory of the process in bytes, looked up about once a second: asking the system takes longer
+    /// than writing a row.
+    pub memory: u64,
 }
 
 impl fmt::Debug for RunLog {
@@ -62,16 +64,6 @@ impl RunLog {
         Ok(RunLog { dir, files, held: None, next, tokens, notes, failed: false, looked, memory })
     }
 
-    /// What the user should know about the log that was there.
-    pub fn notes(&self) -> &[Message] {
-        &self.notes
-    }
-
-    /// Tokens of all steps so far as the log has them; `None` when it has no row.
-    pub fn tokens(&self) -> Option<u64> {
-        self.tokens
-    }
-
     /// The folder has another name now: the open files went along, and nothing written to them is
     /// lost. A failure caused by that is cleared.
     pub fn moved_to(&mut self, dir: &Path) {
@@ -82,12 +74,6 @@ impl RunLog {
     /// Whether it is still where it was opened.
     pub fn exists(&self) -> bool {
         self.files.iter().all(|file| file.path.exists())
-    }
-
-    /// Memory of the process, looked up about once a second: asking the system takes longer than
-    /// writing a row.
-    pub fn memory_bytes(&self) -> u64 {
-        self.memory
     }
 
     /// Adds the row of the next step.

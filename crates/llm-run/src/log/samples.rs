@@ -1,7 +1,8 @@
 //! The samples of a run, a line of JSON each.
 
+use crate::log::reopen::length_of;
 use llm_core::base::replace_file;
-use llm_core::{Error, IoAction, Result, message};
+use llm_core::{Error, IoAction, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -103,17 +104,8 @@ struct Lines {
 
 fn read(path: &Path) -> io::Result<Lines> {
     let mut lines = Lines::default();
-    match std::fs::metadata(path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(lines),
-        Err(e) => return Err(e),
-        // Asked before it is opened: that would wait for ever at a pipe.
-        Ok(metadata) if !metadata.is_file() => {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                message!("not a regular file"),
-            ));
-        }
-        Ok(_) => {}
+    if length_of(path)?.is_none() {
+        return Ok(lines);
     }
     let (mut file, mut line) = (BufReader::new(File::open(path)?), Vec::new());
     while (&mut file).take(MAX_LINE).read_until(b'\n', &mut line)? > 0 {

@@ -32,7 +32,7 @@ fn go_on(dir: &Path, done: u64, last: u64) -> Vec<String> {
         }
     }
     log.flush(true).unwrap();
-    log.notes().iter().map(ToString::to_string).collect()
+    log.notes.iter().map(ToString::to_string).collect()
 }
 
 fn text(dir: &Path, format: Format) -> String {
@@ -95,8 +95,8 @@ fn later_steps_than_the_checkpoint_s_are_taken_away() {
 #[test]
 fn tokens_go_on_from_the_last_row() {
     let dir = run(1, 10);
-    assert_eq!(RunLog::open(dir.path(), 4).unwrap().tokens(), Some(4 * 512));
-    assert_eq!(RunLog::open(dir.path(), 0).unwrap().tokens(), None);
+    assert_eq!(RunLog::open(dir.path(), 4).unwrap().tokens, Some(4 * 512));
+    assert_eq!(RunLog::open(dir.path(), 0).unwrap().tokens, None);
 }
 
 #[test]

@@ -2,31 +2,30 @@
 //! their flags.
 
 use crate::data::{ChatFacts, Data};
-use crate::error::{Result, RunError, option};
+use crate::error::{Result, RunError, option, usage};
 use crate::models::{Heads, Models};
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, Given, Setting, settings as rows};
 use llm_core::base::{memory, with_causes};
 use llm_core::checkpoint::{self, TokenizerSpec};
-use llm_core::message;
 use llm_core::model::Footprint;
 use llm_core::optim::OptimizerRow;
 use llm_core::recipe::{DataForm, DataSource, Recipe};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{Attention, Config};
+use llm_core::{Attention, Config, message};
 
 /// `--heads` where there is one.
 pub fn check_heads(models: &Models, heads: Option<u64>) -> Result<()> {
     match (models.heads, heads) {
-        (Heads::One { other }, Some(h)) if h != 1 => Err(RunError::Usage(message!(
+        (Heads::One { other }, Some(h)) if h != 1 => usage(message!(
             "{heads} {}: {} has one attention head; for more use {} {heads} {}",
             h,
             models.name,
             other,
             h
-        ))),
+        )),
         _ => Ok(()),
     }
 }
@@ -34,19 +33,17 @@ pub fn check_heads(models: &Models, heads: Option<u64>) -> Result<()> {
 /// Flags that need something to watch; `measured`: there may be validation data.
 pub(super) fn check_watches(options: &Options, measured: bool) -> Result<()> {
     if options.habits.patience.is_some() && !(measured && options.habits.eval_every != Some(0)) {
-        let why = message!("{patience} needs validation data and an {eval_every} above 0");
-        return Err(RunError::Usage(why));
+        return usage(message!("{patience} needs validation data and an {eval_every} above 0"));
     }
     if options.shard_optimizer == Some(true) && options.habits.save_opt == Some(true) {
-        let why = message!(
+        return usage(message!(
             "{save_opt} 1 keeps moments in `best`, which a divided optimizer cannot; leave \
                    it out, or {shard_optimizer}"
-        );
-        return Err(RunError::Usage(why));
+        ));
     }
     match options.habits.skip_spikes {
         Some(z) if !(z > 0.0 && z.is_finite()) => {
-            Err(RunError::Usage(message!("{skip_spikes} {} is not a number above 0", z)))
+            usage(message!("{skip_spikes} {} is not a number above 0", z))
         }
         _ => Ok(()),
     }
@@ -62,7 +59,7 @@ pub(super) fn without_a_place(options: &Options) -> Option<Note> {
 /// Steps for `epochs` passes over `tokens`.
 pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
     if !(epochs > 0.0 && epochs.is_finite()) {
-        return Err(RunError::Usage(message!("{epochs} {} is not a number above 0", epochs)));
+        return usage(message!("{epochs} {} is not a number above 0", epochs));
     }
     let per_step = recipe.tokens_per_step() as f64;
     // The cast saturates; what is too many is refused with the other settings.

@@ -3,7 +3,7 @@
 use super::files::TextFiles;
 use super::fresh::fitted;
 use crate::data::{Data, Input, Reading, Validation, check_loss_on};
-use crate::error::{Result, RunError, option};
+use crate::error::{Result, RunError, option, usage};
 use crate::options::Options;
 use llm_core::base::escape::paths;
 use llm_core::base::{Message, bytes};
@@ -35,11 +35,11 @@ pub(super) fn resumed(
             reading.ending(ends)
         }
         Some(_) => {
-            return Err(RunError::Usage(message!(
+            return usage(message!(
                 "{end_of_text}: the model of '{}' has no token that ends a text; leave it out, \
                  or train a new model",
                 path.display()
-            )));
+            ));
         }
     };
     let untrained = recipe.data == DataSource::NONE;
@@ -50,9 +50,10 @@ pub(super) fn resumed(
     let Some(input) = input else {
         if untrained {
             let path = path.display();
-            let why =
-                message!("checkpoint '{}' was imported; give it text to learn with {data}", path);
-            return Err(RunError::Usage(why));
+            return usage(message!(
+                "checkpoint '{}' was imported; give it text to learn with {data}",
+                path
+            ));
         }
         return Err(missing(path, message!("was trained on files"), &recipe.data, files, "data"));
     };
@@ -71,7 +72,7 @@ pub(super) fn resumed(
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
-            return Err(RunError::Usage(message!("{val} needs {data}")));
+            return usage(message!("{val} needs {data}"));
         }
         (_, false) => Some(options.files(&files.val, reading)?),
     };

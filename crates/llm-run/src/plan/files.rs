@@ -3,8 +3,7 @@
 //! A checkpoint knows what its text was, by length and hash, and not where: it may travel. The
 //! folder of a run stays where the run was, and its `config.toml` names the files.
 
-use crate::folder::config;
-use crate::folder::run_of;
+use crate::folder::{config, run_of};
 use crate::options::Options;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};

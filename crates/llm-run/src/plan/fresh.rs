@@ -5,19 +5,18 @@ use super::files::TextFiles;
 use super::run::Plan;
 use crate::data::{Cut, Data, Input, Reading, check_loss_on};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
-use crate::error::{Result, RunError};
+use crate::error::{Result, usage};
 use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, Given};
 use crate::tokenizers::{self, Choice, Made, Watching};
-use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
 use llm_core::optim::{AdamW, OptimizerRow};
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
-use llm_core::{Attention, Config, TinyGPT};
+use llm_core::{Attention, Config, TinyGPT, message};
 use std::sync::Arc;
 
 /// A new run.
@@ -195,11 +194,10 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let arch = options.arch.or((start == Start::Text).then_some(models.for_text));
     let options = &Options { arch, ..options.clone() };
     if options.allow_data_change.is_some() {
-        let why = message!("{allow_data_change} is for going on with a run: it needs {load}");
-        return Err(RunError::Usage(why));
+        return usage(message!("{allow_data_change} is for going on with a run: it needs {load}"));
     }
     if stories && !options.val.is_empty() {
-        return Err(RunError::Usage(message!("{val} needs {data}")));
+        return usage(message!("{val} needs {data}"));
     }
     let numbers = options.data_as == Some(DataForm::U16);
     let of = if numbers { Choice::of_numbers } else { Choice::of };
@@ -257,10 +255,10 @@ pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result
     let footprint = Footprint::new(config, attention);
     let parameters = footprint.parameter_count();
     if parameters > Config::MAX_PARAMETERS {
-        return require(footprint.training(1, 1)).and(Err(RunError::Usage(message!(
+        return require(footprint.training(1, 1)).and(usage(message!(
             "{} parameters are more than this program takes; lower {dmodel} or {layers}",
             llm_core::base::thousands(parameters)
-        ))));
+        )));
     }
     Ok(())
 }

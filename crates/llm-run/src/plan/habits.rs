@@ -5,8 +5,7 @@
 //! folder of a run has that in its `config.toml`.
 
 use crate::defaults::{INTERVAL, LOG_EVERY};
-use crate::folder::{config, setting, whole_setting};
-use crate::folder::{run_of, to_load};
+use crate::folder::{config, run_of, setting, to_load, whole_setting};
 use crate::options::Options;
 use llm_core::settings::Value;
 use toml::Table;
@@ -14,16 +13,13 @@ use toml::Table;
 /// The options, with the habits of the run that goes on where none were given. 0 stands for a habit that is given up.
 pub fn with_habits(options: &Options) -> Options {
     let mut options = options.clone();
-    if let Some(config) = own_config(&options) {
+    let load = options.load.as_deref().and_then(|load| to_load(load).ok());
+    if let Some(config) = load.and_then(|path| config(&run_of(&path)?)) {
         remember(&mut options, &config);
     }
     options.habits.patience = options.habits.patience.filter(|&n| n > 0);
     options.habits.skip_spikes = options.habits.skip_spikes.filter(|&z| z != 0.0);
     options
-}
-
-fn own_config(options: &Options) -> Option<Table> {
-    config(&run_of(&to_load(options.load.as_ref()?).ok()?)?)
 }
 
 fn remember(options: &mut Options, config: &Table) {

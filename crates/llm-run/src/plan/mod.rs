@@ -13,14 +13,12 @@ mod run;
 
 pub use beside::{SharedData, SharedDecision};
 pub use checks::{check_heads, named_by_option};
-pub use fresh::Settings;
-pub use fresh::fitted;
+pub use fresh::{Settings, fitted};
 
 pub use data::{about_training_data, own_data, own_unseen};
 pub use files::TextFiles;
 pub use habits::with_habits;
-pub use loaded::more_than_offered;
-pub use loaded::{Loaded, load, opened};
+pub use loaded::{Loaded, load, more_than_offered, opened};
 pub use resume::{going_on, more_steps};
 pub use run::{Decided, Plan};
 

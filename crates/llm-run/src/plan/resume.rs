@@ -6,7 +6,7 @@ use super::files::TextFiles;
 use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
-use crate::error::{Result, RunError, option};
+use crate::error::{Result, RunError, option, usage};
 use crate::models::Models;
 use crate::note::Note;
 use crate::numbers::typed;
@@ -14,13 +14,12 @@ use crate::options::Options;
 use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Setting};
 use crate::tokenizers::Choice;
 use llm_core::base::Message;
-use llm_core::message;
 use llm_core::optim::{AdamW, ScheduleKind};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::settings::{MODEL, RECIPE, Row, Settings, Value};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{AttentionSpec, Config, message};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -77,9 +76,8 @@ fn check_given(options: &Options, loaded: &Loaded, path: &Path) -> Result<()> {
     let Loaded { run, tokenizer, has_optimizer } = loaded;
     let attention = run.model.attention().spec();
     check_shape(options, run, &attention, tokenizer.as_ref(), path)?;
-    if let (Some(_), Some(share)) = (&run.recipe.val_data, options.given.get("val_frac")) {
-        let why = message!("{val_frac} {}: this run has its own validation text ({val})", share);
-        return Err(RunError::Usage(why));
+    if let (Some(_), Some(of)) = (&run.recipe.val_data, options.given.get("val_frac")) {
+        return usage(message!("{val_frac} {}: this run has its own validation text ({val})", of));
     }
     check_share(options, &run.recipe)?;
     check_optimizer(&options.given, &run.recipe, *has_optimizer)
@@ -102,10 +100,8 @@ fn notes_on_state(options: &Options, plan: &Plan, has_optimizer: bool) -> Vec<No
     let Plan { trainer, steps, .. } = plan;
     let mut notes = Vec::new();
     if *steps > 0 && !has_optimizer && trainer.step > 0 {
-        let name = match trainer.optimizer.name() {
-            AdamW::NAME => "AdamW",
-            other => other,
-        };
+        let name = trainer.optimizer.name();
+        let name = if name == AdamW::NAME { "AdamW" } else { name };
         notes.push(Note::NoOptimizerState { optimizer: name.into() });
     }
     let asked = options.given.contains_key("steps") || options.epochs.is_some() || options.writes;
@@ -118,19 +114,14 @@ fn notes_on_state(options: &Options, plan: &Plan, has_optimizer: bool) -> Vec<No
 }
 
 /// Estimated bytes of the run, once there is memory for what is not loaded yet.
-fn checked_memory(
-    models: &Models,
-    options: &Options,
-    trainer: &Trainer,
-    learns: bool,
-) -> Result<u64> {
-    let Trainer { model, recipe, .. } = trainer;
+fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: bool) -> Result<u64> {
+    let Trainer { model, recipe, .. } = run;
     let (config, attention) = (model.config(), model.attention().as_ref());
     let memory = match learns {
         true => training_memory(config, attention, recipe, models.optimizers, options)?,
         false => model.inference_memory(1, config.seq_len),
     };
-    require(memory.saturating_sub(held(trainer))).map_err(|e| match e {
+    require(memory.saturating_sub(held(run))).map_err(|e| match e {
         // The model is what it is.
         RunError::Memory(e, _) => RunError::Memory(e, message!("{batch} or {seq}")),
         other => other,
@@ -210,12 +201,12 @@ fn new_course(given: &Given, other_text: bool, trainer: &mut Trainer) -> Result<
         return Ok(None);
     }
     if given.contains_key("decay_steps") {
-        return Err(RunError::Usage(message!(
+        return usage(message!(
             "{decay_steps} {}: the run is at step {}, so the rate would stay at 0; leave it out, \
              or give a later step",
             recipe.schedule.decay_steps,
             step
-        )));
+        ));
     }
     let schedule = &mut recipe.schedule;
     if !given.contains_key("lr") {
@@ -310,12 +301,12 @@ fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
         Some(Value::Double(share))
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
-            Err(RunError::Usage(message!(
+            usage(message!(
                 "{val_frac} {}: the run set apart {}, so it has learned some of what would be \
                  called unseen; leave it out, or add {allow_data_change}",
                 share,
                 before
-            )))
+            ))
         }
         _ => Ok(()),
     }
@@ -324,14 +315,12 @@ fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
 /// What one optimizer remembers says nothing to another.
 fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()> {
     match given.get("optimizer") {
-        Some(Value::Text(name)) if has_state && *name != recipe.optimizer => {
-            Err(RunError::Usage(message!(
-                "{optimizer} {}: the file holds the state of {}; leave it out, or load \
+        Some(Value::Text(name)) if has_state && *name != recipe.optimizer => usage(message!(
+            "{optimizer} {}: the file holds the state of {}; leave it out, or load \
                  one that was saved with {save_opt} 0",
-                name,
-                recipe.optimizer
-            )))
-        }
+            name,
+            recipe.optimizer
+        )),
         _ => Ok(()),
     }
 }

@@ -20,10 +20,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use attention::{ATTENTION, AttentionRow, described_attention, largest_divisor, usual_heads};
+pub use attention::{ATTENTION, AttentionRow, attention_of, largest_divisor, usual_heads};
 pub use fill::{fill, follow, new_model, new_recipe, of_field, of_key, set_own};
 pub use given::{Given, whole};
 pub use row::{Initial, OnLoad, Setting};
-pub use table::{
-    ALL_OPTIONS, FURTHER, NOT_ASKED_FOR, SETTINGS, all_settings, of_name, settings, settings_of,
-};
+pub use table::{ALL_OPTIONS, FURTHER, SETTINGS, all_settings, settings, settings_of};

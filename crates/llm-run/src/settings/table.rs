@@ -160,23 +160,11 @@ pub fn all_settings() -> impl Iterator<Item = &'static Setting> {
     settings().chain(ATTENTION.iter().map(|row| &row.setting))
 }
 
-/// The setting's own name, if there is one that is called so.
-pub fn of_name(name: &str) -> Option<&'static str> {
-    all_settings().map(|setting| setting.name).find(|known| *known == name)
-}
-
 /// Every setting for these models, those of the attention last.
 pub fn settings_of(models: &Models) -> impl Iterator<Item = &'static Setting> {
     all_settings()
         .filter(move |setting| !ALL_OPTIONS.contains(&setting.name) || models.offers(setting.name))
 }
-
-/// Core's settings that no run is asked for, and why.
-pub const NOT_ASKED_FOR: &[(&str, &str)] = &[
-    ("model.vocab_size", "the tokenizer's"),
-    ("model.norm_eps", "that of a model from elsewhere; a new one has core's"),
-    ("train.eps", "the same, core's, whatever a run starts from"),
-];
 
 /// Whether the rate falls, and so has an end and a horizon.
 fn falls(recipe: &Recipe) -> bool {

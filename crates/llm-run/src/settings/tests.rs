@@ -5,6 +5,13 @@ use crate::defaults::Start;
 use llm_core::settings::{MODEL, RECIPE, Value};
 use std::collections::BTreeSet;
 
+/// Core's settings that no run is asked for, and why.
+const NOT_ASKED_FOR: &[(&str, &str)] = &[
+    ("model.vocab_size", "the tokenizer's"),
+    ("model.norm_eps", "that of a model from elsewhere; a new one has core's"),
+    ("train.eps", "the same, core's, whatever a run starts from"),
+];
+
 fn keys_of_core() -> Vec<&'static str> {
     MODEL.iter().map(|row| row.key).chain(RECIPE.iter().map(|row| row.key)).collect()
 }

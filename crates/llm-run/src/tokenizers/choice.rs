@@ -1,14 +1,12 @@
 //! The tokenizer that the flags ask for.
 
-use crate::error::{Result, RunError, foreign};
+use crate::error::{Result, RunError, foreign, usage};
 use llm_core::base::{Message, with_causes};
 use llm_core::checkpoint::limits::MAX_BLOB;
-use llm_core::message;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
-use llm_core::{Config, Error};
+use llm_core::{Config, Error, message};
 use llm_formats::bpe;
-use llm_formats::files::small_regular_file;
-use llm_formats::files::unmarked;
+use llm_formats::files::{small_regular_file, unmarked};
 use llm_formats::first_look::Look;
 use llm_formats::hugging_face::tokenizer::TOKENIZER;
 use llm_formats::kept::MARKS;
@@ -89,9 +87,7 @@ impl Choice {
             (None, None) => Ok(Some(Choice::Numbers { vocab_size: *vocab_size })),
             // Those of a meta.pkl, if there is one.
             (Some(TokenizerKind::Char), None) => Ok(Some(Choice::Char)),
-            (Some(TokenizerKind::Byte | TokenizerKind::Bpe), None) => {
-                Err(RunError::Usage(no_text()))
-            }
+            (Some(TokenizerKind::Byte | TokenizerKind::Bpe), None) => usage(no_text()),
             _ => Choice::of(options),
         }
     }
@@ -103,7 +99,6 @@ impl Choice {
     /// was built without.
     pub fn of(options: &TokenizerOptions) -> Result<Option<Choice>> {
         let TokenizerOptions { kind, vocab_size, bpe_vocab, bpe_merges } = options;
-        let usage = |text: Message| Err(RunError::Usage(text));
         let pair = match (bpe_vocab, bpe_merges) {
             (None, None) => None,
             (Some(vocab), Some(merges)) => Some((vocab.clone(), merges.clone())),

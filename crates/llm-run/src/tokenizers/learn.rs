@@ -3,13 +3,12 @@
 use super::choice::{Choice, no_text};
 use crate::data::{Input, training_stories};
 use crate::defaults::VOCAB_SIZE;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::note::Note;
-use llm_core::Error;
 use llm_core::base::Message;
-use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, split_at_marks};
+use llm_core::{Error, message};
 use llm_formats::bpe::{self, Learning};
 use llm_formats::files::small_regular_file;
 use llm_formats::kept::MARKS;
@@ -50,10 +49,7 @@ pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>)
         EndOfText::None => tokenizer,
         EndOfText::Files | EndOfText::Marked => with_end_of_text(tokenizer)?,
     };
-    let tokenizer = match input.are_chats() {
-        true => choice.talking(tokenizer)?,
-        false => tokenizer,
-    };
+    let tokenizer = if input.are_chats() { choice.talking(tokenizer)? } else { tokenizer };
     Ok(Made { tokenizer, note })
 }
 
@@ -85,13 +81,13 @@ fn without_end(
             Arc::new(IdsTokenizer::new(said.unwrap_or(needed))?)
         }
         Choice::Char | Choice::Learn { .. } if largest.is_some() => {
-            return Err(RunError::Usage(no_text()));
+            return usage(no_text());
         }
         Choice::Char if input.are_chats() => {
-            return Err(RunError::Usage(message!(
+            return usage(message!(
                 "{tokenizer} char is for text: conversations have characters of their own around \
                  turns; take byte or bpe"
-            )));
+            ));
         }
         Choice::Byte => Arc::new(ByteTokenizer),
         Choice::Numbers { .. } => return Err(RunError::Internal(message!("text for numbers"))),

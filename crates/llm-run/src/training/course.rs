@@ -10,11 +10,11 @@ use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
-use llm_core::message;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, Scored, SpikeGuard, StepReport, TimeLimit, Verdict,
     Work,
 };
+use llm_core::{Error, message};
 use std::time::Instant;
 
 impl Training<'_> {
@@ -50,15 +50,13 @@ impl Training<'_> {
         match trainer.run(&data.train, &run, work, &mut course) {
             Ok(Ending::Interrupted) => {
                 work.before_saving(&trainer.model, trainer.optimizer.as_mut())?;
-                Err(self.interrupted(trainer, work))
+                self.interrupted(trainer, work)
             }
             Ok(ending) => Ok(ending),
-            Err(own @ llm_core::Error::Hook(_)) => Err(RunError::of_hook(own)),
+            Err(own @ Error::Hook(_)) => Err(RunError::of_hook(own)),
             Err(e) => {
                 let advice = match e {
-                    llm_core::Error::Device(_) => {
-                        message!("{load} goes on, with or without {device}")
-                    }
+                    Error::Device(_) => message!("{load} goes on, with or without {device}"),
                     _ => advice_on_rate(clipped),
                 };
                 Err(RunError::hint(e, self.store.safe(advice)))
@@ -214,7 +212,7 @@ impl Hooks for Course<'_, '_> {
             face.event(&Event::Measured { step: run.step, report });
         }
         if let Some(journal) = &mut store.journal {
-            journal.val_loss(run.step, evaluation.loss);
+            journal.log.val_loss(run.step, evaluation.loss);
         }
         store.keep_best(evaluation.loss, run, *face).map_err(RunError::in_hook)?;
         let enough = options.habits.patience.is_some_and(|most| store.keeper.worse() >= most);

@@ -53,7 +53,7 @@ impl Training<'_> {
         face.event(&Event::Scored(&scored));
         let report = scored.report;
         if self.signal(work)?.is_some() {
-            return Err(self.interrupted(trainer, work));
+            return self.interrupted(trainer, work);
         }
         let checked = report.evaluation.check(trainer.step);
         checked.map_err(|e| self.store.not_saved(e, trainer.into(), String::new().into()))?;
@@ -77,19 +77,14 @@ impl Training<'_> {
     }
 
     /// After a signal: save and say so. What the command ends with.
-    pub(super) fn interrupted(&mut self, trainer: &Trainer, work: &mut dyn Work) -> RunError {
-        let signal = match self.signal(work) {
-            Ok(signal) => signal.unwrap_or(2),
-            Err(e) => return e,
-        };
-        if let Err(e) = self.store.save(trainer.into(), self.face) {
-            return e;
-        }
+    pub(super) fn interrupted<T>(&mut self, trainer: &Trainer, work: &mut dyn Work) -> Result<T> {
+        let signal = self.signal(work)?.unwrap_or(2);
+        self.store.save(trainer.into(), self.face)?;
         let step = trainer.step;
         self.early = Some(Early::Interrupted(step));
         self.page(trainer.into(), None, RunState::Interrupted);
         self.face.event(&Event::Interrupted { step, kept: self.store.kept() });
-        RunError::Signal(signal)
+        Err(RunError::Signal(signal))
     }
 
     /// The signal that came to any of the processes, if one did. All ask at the same place.
@@ -153,7 +148,7 @@ impl Training<'_> {
         if let Some(report) = report {
             journal.result(run.step, report);
         }
-        journal.best(best);
+        journal.info.best = best;
         match journal.report(run, ending, state, *face) {
             Ok(Some(path)) if state != RunState::Running => face.event(&Event::Page(&path)),
             Ok(_) => {}

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::timing::{Stop, measured_time, step_seconds};
-use llm_core::TinyGPT;
+use llm_core::train::Trainer;
 use std::time::Instant;
 
 /// A measurement is measured for this part of the time in which steps are.
@@ -35,10 +35,8 @@ pub fn estimate(
         val.most_after(step.saturating_add(steps), &plan.trainer.recipe, parameters)
     });
     let step = step_seconds(&mut plan.trainer, &data.train, stop, measured_time())?;
-    let model = &plan.trainer.model;
-    let batch_size = plan.trainer.recipe.batch_size;
     let rate = match &data.val {
-        Some(val) if !stop() => tokens_per_second(val, model, batch_size, stop)?,
+        Some(val) if !stop() => tokens_per_second(val, &plan.trainer, stop)?,
         _ => f64::INFINITY,
     };
     if stop() {
@@ -59,14 +57,9 @@ pub fn estimate(
 }
 
 /// Tokens that are scored a second.
-fn tokens_per_second(
-    val: &Validation,
-    model: &TinyGPT,
-    batch_size: usize,
-    stop: &mut Stop<'_>,
-) -> Result<f64> {
+fn tokens_per_second(val: &Validation, run: &Trainer, stop: &mut Stop<'_>) -> Result<f64> {
     let begin = Instant::now();
     let enough = |_| stop() || begin.elapsed() >= measured_time() / SCORING;
-    let scored = val.score(model, batch_size, val.tokens(), enough)?.evaluation.tokens;
-    Ok(scored as f64 / begin.elapsed().as_secs_f64().max(1e-9))
+    let report = val.score(&run.model, run.recipe.batch_size, val.tokens(), enough)?;
+    Ok(report.evaluation.tokens as f64 / begin.elapsed().as_secs_f64().max(1e-9))
 }

@@ -196,11 +196,7 @@ pub trait Face: Send {
     ///
     /// # Errors
     /// What ends the run.
-    fn sample(
-        &mut self,
-        _run: Snapshot<'_>,
-        _keep: &mut dyn FnMut(&Sample) -> Result<()>,
-    ) -> Result<()> {
+    fn sample(&mut self, _: Snapshot<'_>, _: &mut dyn FnMut(&Sample) -> Result<()>) -> Result<()> {
         Ok(())
     }
 

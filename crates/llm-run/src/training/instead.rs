@@ -2,6 +2,7 @@
 //! holds it open (on Windows), or it is protected.
 
 use crate::folder::{may_replace, refuse_link};
+use crate::log::suffixed;
 use llm_core::base::is_refused;
 use llm_core::checkpoint::looks_like_checkpoint;
 use llm_core::{Error, IoAction, Result};
@@ -32,15 +33,10 @@ impl Instead {
         why: Error,
         save: impl FnOnce(&Path) -> Result<()>,
     ) -> Result<Instead> {
-        let mut name = place.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".step-{step:08}"));
-        let path = place.with_file_name(name);
+        let path = suffixed(place, &format!(".step-{step:08}"));
         let is_free =
             refuse_link(&path).is_ok() && may_replace(&path, looks_like_checkpoint, "").is_ok();
-        match is_free && save(&path).is_ok() {
-            true => Ok(Instead { step, path, why }),
-            false => Err(why),
-        }
+        if is_free && save(&path).is_ok() { Ok(Instead { step, path, why }) } else { Err(why) }
     }
 
     /// Whether the state of this step is there.

@@ -14,14 +14,13 @@ use crate::machine::{kernels, now, processor};
 use crate::options::Options;
 use crate::plan::Plan;
 use llm_core::base::{Message, replace_file};
-use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
 use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::{Best, SpikeGuard, StepReport};
-use llm_core::{Error, IoAction};
+use llm_core::train::{SpikeGuard, StepReport};
+use llm_core::{Error, IoAction, buffer};
 use llm_lens::training_flops;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -38,10 +37,10 @@ pub(super) struct Journal {
     dir: PathBuf,
     /// What `config.toml` holds.
     config: String,
-    log: RunLog,
+    pub(super) log: RunLog,
     samples: Samples,
     tokens: u64,
-    info: RunInfo,
+    pub(super) info: RunInfo,
     time: Time,
     /// The picture shows all steps that are in the log.
     drawn: bool,
@@ -80,10 +79,10 @@ impl Journal {
         let earlier = known.filter(|_| trainer.step > 0);
         log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
-        notes.extend_from_slice(log.notes());
+        notes.extend_from_slice(&log.notes);
         let samples = Samples::open(&dir, trainer.step)?;
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
-        let tokens = log.tokens().unwrap_or(before);
+        let tokens = log.tokens.unwrap_or(before);
         let begin = Instant::now();
         let time = Time {
             begin,
@@ -96,11 +95,6 @@ impl Journal {
         let mut journal = Journal { dir, config, log, samples, tokens, info, time, drawn: false };
         journal.write_info(RunState::Running)?;
         Ok((journal, notes))
-    }
-
-    /// Whether the log went away.
-    pub(super) fn is_gone(&self) -> bool {
-        !self.log.exists()
     }
 
     /// The run's folder, with all that is in it, has another name now.
@@ -141,16 +135,11 @@ impl Journal {
             self.time.trained += tokens;
         }
         (self.info.step, self.drawn) = (step, false);
-        let (tokens, memory_bytes) = (self.tokens, self.log.memory_bytes());
+        let (tokens, memory_bytes) = (self.tokens, self.log.memory);
         let tokens_per_s = tokens_per_s as f32;
         let row =
             Row { step, tokens, loss, val_loss: None, lr, grad_norm, tokens_per_s, memory_bytes };
         self.log.row(row).map_err(RunError::from)
-    }
-
-    /// After a measurement.
-    pub(super) fn val_loss(&mut self, step: u64, loss: f64) {
-        self.log.val_loss(step, loss);
     }
 
     /// After a text was written.
@@ -237,11 +226,6 @@ impl Journal {
         });
     }
 
-    /// The lowest loss so far.
-    pub(super) fn best(&mut self, best: Option<Best>) {
-        self.info.best = best;
-    }
-
     /// Says what the run is and how it stands.
     ///
     /// # Errors
@@ -294,22 +278,18 @@ fn settings_of(
 }
 
 /// What there is to say about a run when it begins, or goes on.
-fn about_the_run(
-    identity: &Identity,
-    plan: &Plan,
-    earlier: Option<RunInfo>,
-    judged_on: &str,
-) -> RunInfo {
+fn about_the_run(of: &Identity, plan: &Plan, earlier: Option<RunInfo>, judged_on: &str) -> RunInfo {
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
     let config = model.config();
+    let footprint = Footprint::new(config, model.attention().as_ref());
     RunInfo {
-        program: identity.face.into(),
-        version: identity.version.clone(),
+        program: of.face.into(),
+        version: of.version.clone(),
         started: earlier.as_ref().map_or_else(now, |info| info.started.clone()),
         processor: processor(),
         kernels: kernels(recipe.matmul),
-        threads: identity.threads,
-        device: identity.device.clone(),
+        threads: of.threads,
+        device: of.device.clone(),
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.to_string()),
         judged_on: judged_on.into(),
         tokenizer: plan.tokenizer.name().into(),
@@ -323,10 +303,7 @@ fn about_the_run(
         step: plan.trainer.step,
         steps: recipe.total_steps,
         entropy_floor: plan.floor(),
-        flops_per_token: training_flops(
-            &Footprint::new(config, model.attention().as_ref()),
-            recipe.seq_len,
-        ),
+        flops_per_token: training_flops(&footprint, recipe.seq_len),
         best: earlier.filter(|info| info.judged_on == judged_on).and_then(|info| info.best),
         ..RunInfo::default()
     }

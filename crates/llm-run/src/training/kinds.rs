@@ -150,8 +150,5 @@ pub struct PageEnding<'a> {
 
 /// What helps when the numbers of training run away.
 pub fn advice_on_rate(clipped: bool) -> Message {
-    match clipped {
-        true => message!("try a lower {lr}"),
-        false => message!("try a lower {lr}, or {clip} 1"),
-    }
+    if clipped { message!("try a lower {lr}") } else { message!("try a lower {lr}, or {clip} 1") }
 }

@@ -50,7 +50,7 @@ pub fn run(
     team.check(options, &plan)?;
     let steps = plan.data.as_ref().filter(|_| plan.steps > 0).map(|data| &data.train);
     let mut gpu = team.agree(|| opened(&options.device, &plan.trainer, steps))?;
-    let target = team.agree_on_target(options, &plan)?;
+    let target = team.target(options, &plan)?;
     identity.device = gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone());
     face.together(true);
     begin(&plan, options, gpu.as_ref(), target.as_ref(), team.size(), &mut identity, face)?;

@@ -10,8 +10,7 @@ use crate::folder::{Target, Whereabouts};
 use crate::log::RunState;
 use crate::options::Options;
 use crate::plan::Plan;
-use llm_core::base::Message;
-use llm_core::base::escape;
+use llm_core::base::{Message, escape};
 use llm_core::checkpoint::{self, Snapshot, TokenizerSpec};
 use llm_core::train::{Keeper, check_usable};
 use llm_core::{Error, Result as CoreResult, message};
@@ -114,7 +113,7 @@ impl Store {
         self.saved = Some(run.step);
         self.instead.take().into_iter().for_each(Instead::remove);
         if let Some(journal) = &mut self.journal {
-            journal.best(self.keeper.best());
+            journal.info.best = self.keeper.best();
             let _ = journal.write_info(RunState::Running); // a list of runs is all that misses it
         }
         match self.keeper.number(&path, run) {
@@ -161,10 +160,7 @@ impl Store {
         self.write_log(run.step, face)?;
         let mut known = None; // the same measurement again is no better than itself
         let kept = self.wherever_the_folder_is(run.step, face, |store| {
-            let is_best = match known {
-                Some(is_best) => is_best,
-                None => store.keeper.measured(run, val_loss)?,
-            };
+            let is_best = known.map_or_else(|| store.keeper.measured(run, val_loss), Ok)?;
             known = Some(is_best);
             let path = store.keeper.best_path();
             match (path.as_deref().and_then(Path::parent), store.keeper.best()) {
@@ -210,19 +206,16 @@ impl Store {
         });
         let new = saved.map_err(|e| self.not_saved(e, run, room()))?;
         face.event(&Event::Refused { step, why: &new.why, instead: Some(&new.path) });
-        if let Some((old, _)) = self.best_instead.replace((new, val_loss)) {
-            old.remove();
-        }
+        let before = self.best_instead.replace((new, val_loss));
+        before.into_iter().for_each(|(old, _)| old.remove());
         Ok(())
     }
 
     /// Why a state is not saved, what is safe, and what to do: for the numbers a lower rate, for
     /// the disk `advice`.
     pub(super) fn not_saved(&self, e: Error, run: Snapshot<'_>, advice: Message) -> RunError {
-        let advice = match e {
-            Error::Unusable { .. } => advice_on_rate(run.recipe.clip > 0.0),
-            _ => advice,
-        };
+        let is_unusable = matches!(e, Error::Unusable { .. });
+        let advice = if is_unusable { advice_on_rate(run.recipe.clip > 0.0) } else { advice };
         RunError::hint(e, self.safe(advice))
     }
 
@@ -255,7 +248,7 @@ impl Store {
             self.journal.iter_mut().for_each(|journal| journal.moved_to(&dir));
         }
         let is_folder = found == Whereabouts::Remade;
-        let gone = |journal: &&mut Journal| is_folder || journal.is_gone();
+        let gone = |journal: &&mut Journal| is_folder || !journal.log.exists();
         let Some(journal) = self.journal.as_mut().filter(gone) else {
             return Ok(found != Whereabouts::There);
         };
@@ -277,10 +270,8 @@ impl Store {
 
     /// An error of a library with what is safe.
     pub(super) fn with_safe(&self, e: RunError) -> RunError {
-        match e {
-            RunError::Core { source, .. } => RunError::hint(source, self.safe(room())),
-            other => other,
-        }
+        let RunError::Core { source, .. } = e else { return e };
+        RunError::hint(source, self.safe(room()))
     }
 
     /// What is safe when something fails, and what to do.
@@ -293,15 +284,13 @@ impl Store {
             Some((path, step)) => (Some(path), Some(step)),
             None => (target, self.saved),
         };
-        match (target, saved, &self.loaded) {
-            (Some(path), Some(step), _) => {
+        let unchanged = target.clone().or_else(|| self.loaded.as_deref().map(escape::path));
+        match (target.zip(saved), unchanged) {
+            (Some((path, step)), _) => {
                 message!("the checkpoint of step {} in '{}' is kept; {}", step, path, advice)
             }
-            (Some(path), None, _) => message!("'{}' is unchanged; {}", path, advice),
-            (None, _, Some(load)) => {
-                message!("'{}' is unchanged; {}", escape::path(load), advice)
-            }
-            (None, ..) => message!("nothing is saved; {}", advice),
+            (None, Some(path)) => message!("'{}' is unchanged; {}", path, advice),
+            (None, None) => message!("nothing is saved; {}", advice),
         }
     }
 }

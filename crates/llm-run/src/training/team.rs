@@ -2,7 +2,7 @@
 //! of one ends all.
 
 use crate::defaults::INTERVAL;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::folder::Target;
 use crate::note::Note;
 use crate::options::{Habits, Options};
@@ -160,11 +160,7 @@ impl<'a> Team<'a> {
     ///
     /// # Errors
     /// As [`Plan::target`].
-    pub(super) fn agree_on_target(
-        &mut self,
-        options: &Options,
-        plan: &Plan,
-    ) -> Result<Option<Target>> {
+    pub(super) fn target(&mut self, options: &Options, plan: &Plan) -> Result<Option<Target>> {
         let follows = self.follows() || options.overfit;
         self.agree(|| match (follows, options.dry_run && options.save.is_none()) {
             (true, _) => Ok(None),
@@ -227,7 +223,7 @@ fn check_size(size: usize, options: &Options, recipe: &Recipe) -> Result<()> {
         seq_len
     ));
     let all = Message::joined("{}; {}", ways);
-    Err(RunError::Usage(all.unwrap_or_else(|| unfit.to_string().into())))
+    usage(all.unwrap_or_else(|| unfit.to_string().into()))
 }
 
 /// The kinds, given by their places in `kinds`, of the process with the least and of that with the most.

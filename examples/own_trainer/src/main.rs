@@ -44,10 +44,10 @@ fn train(
     if options.load.is_none() {
         options.data = vec![text.into()];
         options.given = [("steps", 120), ("dmodel", 64)].map(|(k, n)| (k, Value::Whole(n))).into();
-        if let [name, numbers @ ..] = optimizer {
-            options.given.insert("optimizer", Value::Text(name.clone()));
-            options.optimizer_set = numbers.to_vec();
-        }
+    }
+    if let [name, numbers @ ..] = optimizer {
+        options.given.insert("optimizer", Value::Text(name.clone()));
+        options.optimizer_set = numbers.to_vec();
     }
     (options.habits.save_every, options.habits.eval_every) = (Some(20), Some(20));
     let who = Identity::of(MODELS.name, threads::count());

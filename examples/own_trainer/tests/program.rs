@@ -57,9 +57,15 @@ fn an_optimizer_of_its_own_is_named() {
     let config = fs::read_to_string(folder.path().join("run/config.toml")).unwrap();
     assert!(config.contains("optimizer = \"sgd\""), "{config}");
     assert!(config.contains("optimizer_set = [\"momentum=0.8\"]"), "{config}");
-    let refused = trainer(folder.path(), "other", &["en", "sgd", "beta=1"]).output().unwrap();
-    let line = String::from_utf8(refused.stdout).unwrap();
+    let refused = |run: &str, words: &[&str]| {
+        let output = trainer(folder.path(), run, words).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let line = refused("other", &["en", "sgd", "beta=1"]);
     assert!(line.contains("sgd has no 'beta'; valid names: momentum"), "{line}");
+    let line = refused("run", &["en", "lion"]);
+    assert!(line.contains("optimizer"), "{line}");
 }
 
 #[test]

@@ -40,9 +40,9 @@ use When::{Is, IsNot};
 type Row = (&'static str, When, Answer);
 
 /// A flag, and the values of it that are answered.
-struct Flag(&'static str, When);
+struct If(&'static str, When);
 
-impl Flag {
+impl If {
     const fn says(self, answer: Answer) -> Row {
         (self.0, self.1, answer)
     }
@@ -50,43 +50,41 @@ impl Flag {
 
 const GPT2: Answer =
     Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes");
-const COMPILE: Row = Flag("compile", Is(YES))
+const COMPILE: Row = If("compile", Is(YES))
     .says(Note("nothing needs it: the fastest kernels for this processor are chosen anyway"));
 
 /// Rows of `train.py`, and of `sample.py`: of several for a flag the first that holds.
 const ROWS: [&[Row]; 2] = [
     &[
-        Flag("always-save-checkpoint", IsNot(YES))
+        If("always-save-checkpoint", IsNot(YES))
             .says(Note("ckpt/last is always saved, and the best state beside it, as ckpt/best")),
-        Flag("backend", IsNot(&[]))
+        If("backend", IsNot(&[]))
             .says(Note("mpirun and srun start several processes; --crew says which of them train")),
-        Flag("bias", Is(YES))
-            .says(Note("linear maps have one; --arch gpt2 gives the norms one too")),
-        Flag("bias", IsNot(YES)).says(Ours(&["head-bias"], &["mlp-bias", "attention-bias"])),
+        If("bias", Is(YES)).says(Note("linear maps have one; --arch gpt2 gives the norms one too")),
+        If("bias", IsNot(YES)).says(Ours(&["head-bias"], &["mlp-bias", "attention-bias"])),
         COMPILE,
-        Flag("decay-lr", IsNot(YES)).says(Instead("use --schedule constant")),
-        Flag("dtype", Is(&["bfloat16"]))
+        If("decay-lr", IsNot(YES)).says(Instead("use --schedule constant")),
+        If("dtype", Is(&["bfloat16"]))
             .says(Instead("use --matmul bf16, with which products take bf16; all else is float32")),
-        Flag("dtype", Is(&["float16"]))
+        If("dtype", Is(&["float16"]))
             .says(Instead("use --matmul f16, with which products take f16; all else is float32")),
-        Flag("dtype", IsNot(&["float32"])).says(Instead("numbers are float32 here; leave it out")),
-        Flag("eval-iters", IsNot(&[]))
+        If("dtype", IsNot(&["float32"])).says(Instead("numbers are float32 here; leave it out")),
+        If("eval-iters", IsNot(&[]))
             .says(Note("every measurement takes the same windows, at most 65,536 tokens of them")),
-        Flag("eval-only", Is(YES)).says(Instead("use eval --load RUN --data FILE")),
-        Flag("init-from", Is(&["resume"])).says(Instead("use --load RUN, the run's folder")),
-        Flag("init-from", IsNot(&["scratch"])).says(GPT2),
-        Flag("wandb-log", Is(YES))
+        If("eval-only", Is(YES)).says(Instead("use eval --load RUN --data FILE")),
+        If("init-from", Is(&["resume"])).says(Instead("use --load RUN, the run's folder")),
+        If("init-from", IsNot(&["scratch"])).says(GPT2),
+        If("wandb-log", Is(YES))
             .says(Instead("leave it out; the run's folder has metrics.csv and report.html")),
-        Flag("wandb-project", IsNot(&[])).says(Note("nothing is sent anywhere")),
-        Flag("wandb-run-name", IsNot(&[]))
-            .says(Note("nothing is sent anywhere; --out names a run")),
+        If("wandb-project", IsNot(&[])).says(Note("nothing is sent anywhere")),
+        If("wandb-run-name", IsNot(&[])).says(Note("nothing is sent anywhere; --out names a run")),
     ],
     &[
         COMPILE,
-        Flag("device", IsNot(&["cpu"])).says(Instead("text is written on the CPU; leave it out")),
-        Flag("dtype", Is(&["bfloat16"])).says(Instead("use --weights bf16")),
-        Flag("dtype", IsNot(&["float32"])).says(Instead("numbers are float32 here; leave it out")),
-        Flag("init-from", IsNot(&["resume"])).says(GPT2),
+        If("device", IsNot(&["cpu"])).says(Instead("text is written on the CPU; leave it out")),
+        If("dtype", Is(&["bfloat16"])).says(Instead("use --weights bf16")),
+        If("dtype", IsNot(&["float32"])).says(Instead("numbers are float32 here; leave it out")),
+        If("init-from", IsNot(&["resume"])).says(GPT2),
     ],
 ];
 /// Flags of nanoGPT's `train.py`.

@@ -205,25 +205,38 @@ impl AttentionSpec {
     ///
     /// [`other`]: AttentionSpec::other
     pub fn settings(&self) -> Result<Settings> {
+        // A field that is forgotten here would be lost in every file.
+        let AttentionSpec {
+            name: _,
+            n_heads,
+            kv_heads: _,
+            head_dim,
+            rotary,
+            window,
+            soft_cap,
+            qk_norm,
+            biases: [qkv_bias, proj_bias],
+            head_mask: _,
+            other,
+        } = self;
         let (whole, kv_heads) = (|n: usize| Value::Whole(n as u64), self.kv_heads());
-        let scaling = self.rotary.and_then(|rotary| rotary.scaling);
-        let [qkv_bias, proj_bias] = self.biases;
+        let scaling = rotary.and_then(|rotary| rotary.scaling);
         let fields = [
-            ("kv_heads", (kv_heads != self.n_heads).then(|| whole(kv_heads))),
-            ("head_dim", self.head_dim.map(whole)),
-            ("rotary.theta", self.rotary.map(|rotary| Value::Double(rotary.theta))),
-            ("rotary.width", self.rotary.and_then(|rotary| rotary.width).map(whole)),
+            ("kv_heads", (kv_heads != *n_heads).then(|| whole(kv_heads))),
+            ("head_dim", head_dim.map(whole)),
+            ("rotary.theta", rotary.map(|rotary| Value::Double(rotary.theta))),
+            ("rotary.width", rotary.and_then(|rotary| rotary.width).map(whole)),
             (SCALING[0], scaling.map(|s| Value::Double(s.factor))),
             (SCALING[1], scaling.map(|s| Value::Double(s.low))),
             (SCALING[2], scaling.map(|s| Value::Double(s.high))),
             (SCALING[3], scaling.map(|s| whole(s.original))),
-            ("window", self.window.map(whole)),
-            ("soft_cap", self.soft_cap.map(Value::Double)),
-            ("qk_norm", self.qk_norm.then_some(Value::Bool(true))),
+            ("window", window.map(whole)),
+            ("soft_cap", soft_cap.map(Value::Double)),
+            ("qk_norm", qk_norm.then_some(Value::Bool(true))),
             ("qkv_bias", (!qkv_bias).then_some(Value::Bool(false))),
             ("proj_bias", (!proj_bias).then_some(Value::Bool(false))),
         ];
-        let mut settings = self.other.clone();
+        let mut settings = other.clone();
         for (key, value) in fields {
             if settings.get(key).is_some() {
                 return Err(refused(message!("'{}' is a field of the description", key)));

@@ -49,7 +49,7 @@ pub(super) const MOST_PASSES_LEARNED: f64 = 10.0;
 /// Passes over a text in bytes or characters, from which a pass teaches less, after which a run gets worse.
 pub(super) const MOST_PASSES: f64 = 40.0;
 /// Tokens that are scored in the time in which one is learned, at least.
-const SCORED_A_LEARNT: f64 = 2.0;
+const SCORED_PER_LEARNED: f64 = 2.0;
 /// Fewer steps than this teach nothing.
 pub const FEWEST_STEPS: u64 = 50;
 
@@ -101,7 +101,7 @@ impl Trial {
         // The last state may be the best: it is measured like the others too.
         let again = if last > once { once } else { 0.0 };
         let tokens = times as f64 * once + last + again;
-        steps as f64 * self.step + tokens * self.step / (self.tokens * SCORED_A_LEARNT)
+        steps as f64 * self.step + tokens * self.step / (self.tokens * SCORED_PER_LEARNED)
     }
 
     /// The most steps that fit, and that the text is good for.

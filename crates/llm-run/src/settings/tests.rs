@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::defaults::Start;
+use llm_core::AttentionSpec;
 use llm_core::settings::{MODEL, RECIPE, Value};
 use std::collections::BTreeSet;
 
@@ -52,6 +53,16 @@ fn fields_lead_to_settings() {
         assert_eq!(of_field(field).unwrap().name, name);
     }
     assert!(of_field("heads").is_none() && of_field("vocab_size").is_none());
+}
+
+/// A row of an attention without an example would be typed as a switch.
+#[test]
+fn every_setting_of_an_attention_has_an_example_of_its_kind() {
+    for AttentionRow { setting, get, put, .. } in &ATTENTION {
+        let mut spec = AttentionSpec::new("", 1);
+        put(&mut spec, &setting.example());
+        assert_eq!(get(&spec), Some(setting.example()), "{}", setting.name);
+    }
 }
 
 /// A value that was given is left alone; the others follow.

@@ -54,116 +54,88 @@ pub enum Look {
 pub struct Foreign {
     name: Message,
     /// The command that makes text of a file.
-    converter: Option<&'static str>,
-    /// Bytes at a place by which a file is known.
-    marks: &'static [Mark],
+    converter: Converter,
+    /// The place in a file of the bytes by which it is known.
+    place: usize,
+    starts: Starts,
 }
 
-/// A place in a file, and the bytes there. No text has them there.
-type Mark = (usize, &'static [u8]);
+type Converter = Option<&'static str>;
+/// Bytes at a place, any of which tell a format: no text has them there.
+type Starts = &'static [&'static [u8]];
 
 /// Bytes from the beginning of a file that are inspected.
 const START: u64 = 512;
 
 /// Formats that code asks for, by their marks.
-const KNOWN: [(Mark, Look); 8] = [
-    ((0, b"\x89LLMC\r\n\x1a"), Look::Checkpoint),
-    ((0, b"\x93NUMPY"), Look::NumPy),
-    ((0, b"version https://git-lfs.github.com/spec/"), Look::Pointer),
-    ((0, b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."), Look::PyTorch),
-    ((0, b"PK\x03\x04"), Look::Zip),
-    ((0, b"PK\x05\x06"), Look::Zip),
-    ((0, b"\x0a\x0e\x0a\x05<unk>\x15"), Look::SentencePiece),
-    ((0, b"\x0a\x0e\x0a\x05<pad>\x15"), Look::SentencePiece),
+const KNOWN: [(&[u8], Look); 8] = [
+    (b"\x89LLMC\r\n\x1a", Look::Checkpoint),
+    (b"\x93NUMPY", Look::NumPy),
+    (b"version https://git-lfs.github.com/spec/", Look::Pointer),
+    (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", Look::PyTorch),
+    (b"PK\x03\x04", Look::Zip),
+    (b"PK\x05\x06", Look::Zip),
+    (b"\x0a\x0e\x0a\x05<unk>\x15", Look::SentencePiece),
+    (b"\x0a\x0e\x0a\x05<pad>\x15", Look::SentencePiece),
 ];
 
-const PANDOC: Option<&str> = Some("pandoc -t plain FILE -o text.txt");
-const PDF_TO_TEXT: Option<&str> = Some("pdftotext -nopgbrk FILE - > text.txt");
-const ANTIWORD: Option<&str> = Some("antiword -m UTF-8.txt FILE > text.txt");
+const PANDOC: Converter = Some("pandoc -t plain FILE -o text.txt");
+const PDF_TO_TEXT: Converter = Some("pdftotext -nopgbrk FILE - > text.txt");
+const ANTIWORD: Converter = Some("antiword -m UTF-8.txt FILE > text.txt");
 
-const fn foreign(
-    name: Message,
-    converter: Option<&'static str>,
-    marks: &'static [Mark],
-) -> Foreign {
-    Foreign { name, converter, marks }
+const fn foreign(name: Message, converter: Converter, place: usize, starts: Starts) -> Foreign {
+    Foreign { name, converter, place, starts }
 }
 
-/// The other formats.
-static FOREIGN: [Foreign; 22] = [
-    foreign(
-        message!("a pickle of Python"),
-        None,
-        &[(0, b"\x80\x02}"), (0, b"\x80\x03}"), (0, b"\x80\x04\x95"), (0, b"\x80\x05\x95")],
-    ),
-    foreign(message!("a 7-Zip archive"), None, &[(0, b"7z\xBC\xAF\x27\x1C")]),
-    foreign(message!("a RAR archive"), None, &[(0, b"Rar!\x1A\x07")]),
-    foreign(message!("a tar archive"), None, &[(257, b"ustar")]),
-    foreign(message!("compressed with xz"), None, &[(0, b"\xFD7zXZ\0")]),
-    foreign(message!("compressed with zstd"), None, &[(0, b"\x28\xB5\x2F\xFD")]),
-    foreign(message!("compressed with lz4"), None, &[(0, b"\x04\x22\x4D\x18")]),
-    foreign(message!("compressed with bzip2"), None, &[(0, b"BZh91AY&SY")]),
-    foreign(message!("a PDF"), PDF_TO_TEXT, &[(0, b"%PDF-")]),
-    foreign(message!("a document of RTF"), PANDOC, &[(0, b"{\\rtf1")]),
-    foreign(
-        message!("a file of an older Office"),
-        ANTIWORD,
-        &[(0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")],
-    ),
-    foreign(
-        message!("a picture"),
-        None,
-        &[
-            (0, b"\x89PNG\r\n\x1a\n"),
-            (0, b"\xFF\xD8\xFF"),
-            (0, b"GIF87a"),
-            (0, b"GIF89a"),
-            (8, b"WEBPVP8"),
-            (0, b"II*\0"),
-            (0, b"MM\0*"),
-        ],
-    ),
-    foreign(
-        message!("sound"),
-        None,
-        &[
-            (8, b"WAVEfmt "),
-            (0, b"ID3\x02"),
-            (0, b"ID3\x03"),
-            (0, b"ID3\x04"),
-            (0, b"OggS\0"),
-            (0, b"fLaC\0"),
-            (4, b"ftypM4A"),
-        ],
-    ),
-    foreign(message!("a film"), None, &[(8, b"AVI LIST"), (4, b"ftyp"), (0, b"\x1A\x45\xDF\xA3")]),
-    foreign(
-        message!("a program"),
-        None,
-        &[(0, b"\x7fELF"), (0, b"\xCF\xFA\xED\xFE"), (0, b"\xCA\xFE\xBA\xBE"), (0, b"MZ\x90\0")],
-    ),
-    foreign(message!("a WebAssembly module"), None, &[(0, b"\0asm")]),
-    foreign(message!("a font"), None, &[(0, b"wOF2\0"), (0, b"OTTO\0")]),
-    foreign(message!("a Parquet table"), None, &[(0, b"PAR1\x15")]),
-    foreign(message!("an Arrow table"), None, &[(0, b"ARROW1\0\0")]),
-    foreign(message!("an HDF5 file"), None, &[(0, b"\x89HDF\r\n\x1a\n")]),
-    foreign(message!("a SQLite data base"), None, &[(0, b"SQLite format 3\0")]),
-    foreign(
-        Message::new("UTF-32", Vec::new()),
-        None,
-        &[(0, b"\xFF\xFE\0\0"), (0, b"\0\0\xFE\xFF")],
-    ),
+const PICTURE: Message = message!("a picture");
+const SOUND: Message = message!("sound");
+const FILM: Message = message!("a film");
+const PROGRAMS: Starts = &[b"\x7fELF", b"\xCF\xFA\xED\xFE", b"\xCA\xFE\xBA\xBE", b"MZ\x90\0"];
+const PICKLES: Starts = &[b"\x80\x02}", b"\x80\x03}", b"\x80\x04\x95", b"\x80\x05\x95"];
+const OLD_OFFICE: Starts = &[b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"];
+
+/// The other formats; the first that fits counts.
+static FOREIGN: [Foreign; 28] = [
+    foreign(message!("a pickle of Python"), None, 0, PICKLES),
+    foreign(message!("a 7-Zip archive"), None, 0, &[b"7z\xBC\xAF\x27\x1C"]),
+    foreign(message!("a RAR archive"), None, 0, &[b"Rar!\x1A\x07"]),
+    foreign(message!("a tar archive"), None, 257, &[b"ustar"]),
+    foreign(message!("compressed with xz"), None, 0, &[b"\xFD7zXZ\0"]),
+    foreign(message!("compressed with zstd"), None, 0, &[b"\x28\xB5\x2F\xFD"]),
+    foreign(message!("compressed with lz4"), None, 0, &[b"\x04\x22\x4D\x18"]),
+    foreign(message!("compressed with bzip2"), None, 0, &[b"BZh91AY&SY"]),
+    foreign(message!("a PDF"), PDF_TO_TEXT, 0, &[b"%PDF-"]),
+    foreign(message!("a document of RTF"), PANDOC, 0, &[b"{\\rtf1"]),
+    foreign(message!("a file of an older Office"), ANTIWORD, 0, OLD_OFFICE),
+    foreign(PICTURE, None, 0, &[b"\x89PNG\r\n\x1a\n", b"\xFF\xD8\xFF", b"GIF87a", b"GIF89a"]),
+    foreign(PICTURE, None, 0, &[b"II*\0", b"MM\0*"]),
+    foreign(PICTURE, None, 8, &[b"WEBPVP8"]),
+    foreign(SOUND, None, 0, &[b"ID3\x02", b"ID3\x03", b"ID3\x04", b"OggS\0", b"fLaC\0"]),
+    foreign(SOUND, None, 8, &[b"WAVEfmt "]),
+    foreign(SOUND, None, 4, &[b"ftypM4A"]),
+    foreign(FILM, None, 0, &[b"\x1A\x45\xDF\xA3"]),
+    foreign(FILM, None, 4, &[b"ftyp"]),
+    foreign(FILM, None, 8, &[b"AVI LIST"]),
+    foreign(message!("a program"), None, 0, PROGRAMS),
+    foreign(message!("a WebAssembly module"), None, 0, &[b"\0asm"]),
+    foreign(message!("a font"), None, 0, &[b"wOF2\0", b"OTTO\0"]),
+    foreign(message!("a Parquet table"), None, 0, &[b"PAR1\x15"]),
+    foreign(message!("an Arrow table"), None, 0, &[b"ARROW1\0\0"]),
+    foreign(message!("an HDF5 file"), None, 0, &[b"\x89HDF\r\n\x1a\n"]),
+    foreign(message!("a SQLite data base"), None, 0, &[b"SQLite format 3\0"]),
+    foreign(Message::new("UTF-32", Vec::new()), None, 0, &[b"\xFF\xFE\0\0", b"\0\0\xFE\xFF"]),
 ];
 
 /// Archives of zip that are documents, by a name that stands in them.
 static DOCUMENTS: [(&[u8], Foreign); 3] = [
-    (b"word/document.xml", foreign(message!("a document of Word"), PANDOC, &[])),
-    (b"application/epub+zip", foreign(message!("a book (EPUB)"), PANDOC, &[])),
-    (
-        b"application/vnd.oasis.opendocument.",
-        foreign(message!("a document of OpenDocument"), PANDOC, &[]),
-    ),
+    (b"word/document.xml", document(message!("a document of Word"))),
+    (b"application/epub+zip", document(message!("a book (EPUB)"))),
+    (b"application/vnd.oasis.opendocument.", document(message!("a document of OpenDocument"))),
 ];
+
+const fn document(name: Message) -> Foreign {
+    foreign(name, PANDOC, 0, &[])
+}
 
 impl Look {
     /// The format in words.
@@ -208,11 +180,12 @@ impl Look {
 
     /// The format of a file that begins so.
     pub fn of_bytes(start: &[u8]) -> Option<Look> {
-        let has =
-            |(place, bytes): &Mark| start.get(*place..).is_some_and(|from| from.starts_with(bytes));
-        let known = KNOWN.iter().find(|(mark, _)| has(mark)).map(|(_, look)| *look);
-        let foreign = || FOREIGN.iter().find(|format| format.marks.iter().any(has));
-        match known.or_else(|| foreign().map(Look::Foreign)) {
+        let known = KNOWN.iter().find(|(mark, _)| start.starts_with(mark)).map(|(_, look)| *look);
+        let has = |format: &&Foreign| {
+            let from = start.get(format.place..).unwrap_or_default();
+            format.starts.iter().any(|bytes| from.starts_with(bytes))
+        };
+        match known.or_else(|| FOREIGN.iter().find(has).map(Look::Foreign)) {
             Some(Look::Zip) if is_pytorch(start) => Some(Look::PyTorch),
             Some(Look::Zip) => Some(Look::of_zip(start)),
             Some(look) => Some(look),

@@ -100,7 +100,7 @@ fn header<N: Number>(shape: &[usize]) -> Vec<u8> {
 }
 
 /// Losses and scores of N tokens, as such a file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ScoredTokens {
     vocab: usize,
     /// N tokens.
@@ -125,15 +125,8 @@ impl ScoredTokens {
     pub fn of(n: usize, vocab: usize) -> llm_core::Result<ScoredTokens> {
         let each = 4 * (vocab as u64 + 3) + 2 * 8;
         memory::require(each.saturating_mul(n as u64))?;
-        Ok(ScoredTokens {
-            vocab,
-            tokens: Vec::with_capacity(n),
-            inputs: Vec::with_capacity(n),
-            positions: Vec::with_capacity(n),
-            windows: Vec::with_capacity(n),
-            losses: Vec::with_capacity(n),
-            logits: Vec::with_capacity(n * vocab),
-        })
+        let logits = Vec::with_capacity(n * vocab);
+        Ok(ScoredTokens { vocab, logits, ..ScoredTokens::default() })
     }
 
     /// Adds the tokens of a window.

@@ -123,10 +123,6 @@ impl<'de> Visitor<'de> for Seed {
         Ok(Part::Scalar(value.into()))
     }
 
-    fn visit_string<E: Error>(self, value: String) -> Result<Part, E> {
-        Ok(Part::Scalar(value.into()))
-    }
-
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Part, A::Error> {
         let mut all = Vec::new();
         if !matches!(self.place, Place::Line | Place::Messages) {

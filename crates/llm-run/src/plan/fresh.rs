@@ -42,13 +42,9 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
         Choice::of_numbers(&options.tokenizer)?;
     }
     check_loss_on(&options.given, &input)?;
-    let val = match options.val.is_empty() {
-        true => None,
-        false => {
-            let reading = Reading::again(tokens.kind(), &input.source(), options.data_as);
-            Some(options.files(&options.val, reading)?)
-        }
-    };
+    let again = || Reading::again(tokens.kind(), &input.source(), options.data_as);
+    let val =
+        (!options.val.is_empty()).then(|| options.files(&options.val, again())).transpose()?;
     let hint = match (&options.tokenizer.kind, tokens) {
         (None, Choice::Byte) => long_characters(&input)?,
         _ => None,

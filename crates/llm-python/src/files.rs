@@ -9,6 +9,7 @@ use crate::{keywords, models};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::train::check_usable;
 use llm_run::folder::to_load;
+use llm_run::note::Note;
 use llm_run::options::Options;
 use llm_run::plan::{Loaded, going_on, load};
 use llm_run::{Result, RunError};
@@ -21,9 +22,32 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// As for the programs' `--load`.
 pub fn went_on(options: &Options, loaded: Loaded, path: &Path) -> Result<Inner> {
-    let models = &models::MODERN;
-    let plan = going_on(models, options, loaded, path)?;
-    Ok(Inner { origin: Some(path.into()), ..Inner::of(plan, models) })
+    Ok(Inner::from_file(going_on(&models::MODERN, options, loaded, path)?, path))
+}
+
+/// A run that was read, with what there is to say about it and where it came from; it goes on where data or
+/// settings are given.
+///
+/// # Errors
+/// What `read` says; as [`went_on`].
+pub fn opened(
+    py: Python<'_>,
+    threads: Option<usize>,
+    options: Options,
+    read: impl FnOnce() -> Result<(Loaded, Vec<Note>, PathBuf)> + Send + 'static,
+) -> PyResult<Trainer> {
+    let n = number_of_threads(threads)?;
+    let (loaded, mut notes, path) = apart(py, n, read)?;
+    let mut inner = if options.data.is_empty() && options.val.is_empty() && options.given.is_empty()
+    {
+        Inner::from_file(loaded.into(), &path)
+    } else {
+        apart(py, n, move || went_on(&options, loaded, &path))?
+    };
+    warn(py, &inner.plan.notes)?;
+    notes.append(&mut inner.plan.notes);
+    inner.plan.notes = notes;
+    Trainer::of(inner, Some(n))
 }
 
 #[pymethods]
@@ -56,24 +80,16 @@ impl Trainer {
         #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
-        let n = number_of_threads(threads)?;
         let mut options = Options {
             given: keywords::given(settings, "load")?,
             allow_data_change: allow_data_change.then_some(true),
             ..Options::default()
         };
         given_texts(data, val, &mut options)?;
-        let changes = data.is_some() || val.is_some() || !options.given.is_empty();
-        let (loaded, path) = apart(py, n, move || {
+        opened(py, threads, options, move || {
             let path = to_load(&path)?;
-            Ok((load(&models::MODERN, &path)?, path))
-        })?;
-        if !changes {
-            return Trainer::loaded(loaded, &path, Some(n));
-        }
-        let inner = apart(py, n, move || went_on(&options, loaded, &path))?;
-        warn(py, &inner.plan.notes)?;
-        Trainer::of(inner, Some(n))
+            Ok((load(&models::MODERN, &path)?, Vec::new(), path))
+        })
     }
 
     /// Gives the run its text, or with `allow_data_change` another one.

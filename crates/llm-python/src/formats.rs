@@ -2,10 +2,9 @@
 
 use crate::arrays::maybe_whole;
 use crate::errors::of_format;
-use crate::files::went_on;
+use crate::files::opened;
 use crate::given::given_texts;
-use crate::trainer::{Trainer, named, number_of_threads, warn};
-use crate::work::apart;
+use crate::trainer::{Trainer, named};
 use crate::{keywords, models};
 use llm_core::{TinyGPT, message};
 use llm_formats::error::FormatError;
@@ -65,26 +64,12 @@ fn from_elsewhere(
     settings: Option<&Bound<'_, PyDict>>,
     of: &str,
 ) -> PyResult<Trainer> {
-    let n = number_of_threads(threads)?;
     let mut options = Options { given: keywords::given(settings, of)?, ..Options::default() };
     given_texts(data, None, &mut options)?;
-    let (loaded, mut notes, path) = apart(py, n, move || {
+    opened(py, threads, options, move || {
         let (loaded, notes) = imported(&path, import)?;
         Ok((loaded, notes, path))
-    })?;
-    if data.is_none() && options.given.is_empty() {
-        let made = Trainer::loaded(loaded, &path, Some(n))?;
-        made.worker.now(py, |inner| {
-            inner.plan.notes = notes;
-            Ok(())
-        })?;
-        return Ok(made);
-    }
-    let mut inner = apart(py, n, move || went_on(&options, loaded, &path))?;
-    warn(py, &inner.plan.notes)?;
-    notes.append(&mut inner.plan.notes);
-    inner.plan.notes = notes;
-    Trainer::of(inner, Some(n))
+    })
 }
 
 #[pymethods]

@@ -11,25 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 /// Keyword arguments that are no settings of the library.
-pub const OTHERS: [&str; 17] = [
-    "attention",
-    "arch",
-    "preset",
-    "epochs",
-    "tokenizer",
-    "vocab_size",
-    "val",
-    "data_as",
-    "end_of_text",
-    "out",
-    "device",
-    "eval_every",
-    "save_every",
-    "patience",
-    "skip_spikes",
-    "threads",
-    "allow_data_change",
-];
+const OTHERS: &str = "attention arch preset epochs tokenizer vocab_size val data_as end_of_text out device \
+    eval_every save_every patience skip_spikes threads allow_data_change";
 
 /// Settings from keyword arguments.
 ///
@@ -102,7 +85,7 @@ const ELSEWHERE: [(&str, &[&str]); 11] = [
 
 /// What is said about an unknown name.
 fn unknown(name: &str, of: &str) -> String {
-    if OTHERS.contains(&name) {
+    if OTHERS.split(' ').any(|other| other == name) {
         return format!("{of}() does not take '{name}'");
     }
     if ["device_map", "map_location", "dtype", "torch_dtype"].contains(&name) {
@@ -110,7 +93,7 @@ fn unknown(name: &str, of: &str) -> String {
         return format!("{of}() does not take '{name}': {why}");
     }
     let elsewhere = ELSEWHERE.iter().find(|(_, names)| names.contains(&name));
-    let names = all_settings().map(keyword).chain(OTHERS);
+    let names = all_settings().map(keyword).chain(OTHERS.split(' '));
     let near = names.map(|known| (distance(name, known), known)).min();
     let near = near.filter(|(far, known)| 5 * far <= 2 * known.len().max(name.len()));
     match elsewhere.map(|(known, _)| *known).or(near.map(|(_, known)| known)) {

@@ -10,7 +10,7 @@ use llm_run::models::Models;
 use llm_run::options::{Habits, Options};
 use llm_run::plan::{Plan, own_data, with_habits};
 use llm_run::{Result, RunError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -36,6 +36,11 @@ impl Inner {
     pub fn of(plan: Plan, models: &'static Models) -> Inner {
         let (history, measured) = (Vec::new(), Vec::new());
         Inner { plan, origin: None, models, history, measured, options: None }
+    }
+
+    /// A run that was read from a file; its text is read when it is needed.
+    pub fn from_file(plan: Plan, path: &Path) -> Inner {
+        Inner { origin: Some(path.into()), ..Inner::of(plan, &MODERN) }
     }
 
     /// What is asked for: a new run, or one that goes on in its folder.

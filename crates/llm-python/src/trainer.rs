@@ -17,7 +17,7 @@ use llm_run::defaults::Preset;
 use llm_run::log::Curves;
 use llm_run::note::Note;
 use llm_run::options::{Habits, Options};
-use llm_run::plan::{Loaded, opened};
+use llm_run::plan::opened;
 use llm_run::tokenizers::{TokenizerKind, TokenizerOptions};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -51,12 +51,6 @@ pub struct Trainer {
 impl Trainer {
     pub fn of(inner: Inner, threads: Option<usize>) -> PyResult<Trainer> {
         Ok(Trainer { worker: Worker::new(inner, number_of_threads(threads)?) })
-    }
-
-    /// One that was read from a checkpoint; its text is read when it is needed.
-    pub fn loaded(loaded: Loaded, origin: &Path, threads: Option<usize>) -> PyResult<Trainer> {
-        let inner = Inner::of(loaded.into(), &models::MODERN);
-        Trainer::of(Inner { origin: Some(origin.into()), ..inner }, threads)
     }
 }
 
@@ -301,7 +295,7 @@ impl Trainer {
             let file = Checkpoint::from_bytes_with(PICKLED, &bytes, models.optimizers)?;
             opened(models, Path::new(PICKLED), file)
         })?;
-        Trainer::loaded(loaded, Path::new(PICKLED), Some(threads))
+        Trainer::of(Inner::from_file(loaded.into(), Path::new(PICKLED)), Some(threads))
     }
 }
 

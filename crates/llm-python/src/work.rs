@@ -110,24 +110,21 @@ impl Worker {
 
     fn claim(&self, py: Python<'_>) -> PyResult<u64> {
         loop {
-            match self.shared.claim() {
+            let why = match self.shared.claim() {
                 Claim::Mine(number) => return Ok(number),
-                Claim::Busy => {
-                    let why = "this trainer is at work in another thread";
-                    return Err(PyRuntimeError::new_err(why));
-                }
-                Claim::Lost => {
-                    return Err(PyRuntimeError::new_err(
-                        "this trainer was at work in another thread when the process was forked: \
-                         the process before has it",
-                    ));
-                }
                 // What was interrupted ends soon: it was told.
                 Claim::Ending => {
                     py.check_signals()?;
                     py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+                    continue;
                 }
-            }
+                Claim::Busy => "this trainer is at work in another thread",
+                Claim::Lost => {
+                    "this trainer was at work in another thread when the process was forked: the \
+                     process before has it"
+                }
+            };
+            return Err(PyRuntimeError::new_err(why));
         }
     }
 }

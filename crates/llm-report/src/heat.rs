@@ -43,18 +43,16 @@ pub fn heat_map(
             let parts: Vec<_> = parts.iter().map(|part| padded(part, wide)).collect();
             format!("{} {}", " ".repeat(LABEL), parts.join(&" ".repeat(GAP)))
         };
-        text.push_str(line(group.iter().map(|map| map.0.clone()).collect()).trim_end());
-        text.push('\n');
-        text.push_str(line(vec![keys(tokens, first, cell); group.len()]).trim_end());
-        text.push('\n');
-        for i in 0..n {
+        let titles = line(group.iter().map(|map| map.0.clone()).collect());
+        let keys = line(vec![keys(tokens, first, cell); group.len()]);
+        let rows = (0..n).map(|i| {
             let rows: Vec<_> = group.iter().map(|map| row(map.1, i, wide, cell, ink)).collect();
-            let label = fitted(&tokens[i], LABEL);
-            let line = format!("{label} {}", rows.join(&" ".repeat(GAP)));
+            format!("{} {}", fitted(&tokens[i], LABEL), rows.join(&" ".repeat(GAP)))
+        });
+        for line in [titles, keys].into_iter().chain(rows).chain([String::new()]) {
             text.push_str(line.trim_end());
             text.push('\n');
         }
-        text.push('\n');
     }
     text
 }

@@ -11,25 +11,22 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// What was found, and what was done about it.
-pub(crate) struct Reopened {
-    /// The last row that stayed.
-    pub last: Option<Row>,
-    /// Something to tell the user.
-    pub note: Option<Message>,
-}
-
 /// Makes `format`'s file in `dir` hold the rows up to step `done` and nothing else, so that the
-/// row of step `done + 1` can be appended. What cannot be continued is moved aside.
-pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopened> {
+/// row of step `done + 1` can be appended. What cannot be continued is moved aside. The last row that
+/// stayed, and something to tell the user.
+pub(crate) fn reopen(
+    dir: &Path,
+    format: Format,
+    done: u64,
+) -> io::Result<(Option<Row>, Option<Message>)> {
     let path = dir.join(format.file_name());
     llm_core::base::sweep_stale(&path);
     let length = length_of(&path)?;
     let (kept, note) = match length {
         None => (Kept::default(), None),
         Some(_) => match scan(format, BufReader::new(File::open(&path)?), done)? {
-            Found::Log(kept) => (kept, None),
-            Found::Broken(why) => (Kept::default(), Some(move_aside(&path, why)?)),
+            Ok(kept) => (kept, None),
+            Err(why) => (Kept::default(), Some(move_aside(&path, why)?)),
         },
     };
     if kept.bytes == 0 {
@@ -40,7 +37,7 @@ pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopen
         let mut old = File::open(&path)?.take(kept.bytes);
         replace_file(&path, |mut out| io::copy(&mut old, &mut out).map(drop))?;
     }
-    Ok(Reopened { last: kept.last, note })
+    Ok((kept.last, note))
 }
 
 /// Bytes of the file, if there is one. Asked before it is opened: that would wait for ever at a pipe.
@@ -61,11 +58,8 @@ struct Kept {
     last: Option<Row>,
 }
 
-enum Found {
-    Log(Kept),
-    /// And why.
-    Broken(Message),
-}
+/// The part of a log that stays, or why none can.
+type Found = Result<Kept, Message>;
 
 fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> {
     let mut kept = Kept::default();
@@ -75,8 +69,8 @@ fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> 
         number += 1;
         match read_line(&mut from, &mut line)? {
             Line::Whole if line == header => kept.bytes = header.len() as u64,
-            Line::Torn if header.starts_with(&line) => return Ok(Found::Log(kept)),
-            _ => return Ok(Found::Broken(message!("is not a log of this program (line 1)"))),
+            Line::Torn if header.starts_with(&line) => return Ok(Ok(kept)),
+            _ => return Ok(Err(message!("is not a log of this program (line 1)"))),
         }
     }
     loop {
@@ -84,10 +78,10 @@ fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> 
         match read_line(&mut from, &mut line)? {
             Line::Torn => break, // cut by a kill, or the end
             Line::Whole => {}
-            Line::TooLong => return Ok(Found::Broken(message!("has no row in line {}", number))),
+            Line::TooLong => return Ok(Err(message!("has no row in line {}", number))),
         }
         let Some(row) = format.decode(&line) else {
-            return Ok(Found::Broken(message!("has no row in line {}", number)));
+            return Ok(Err(message!("has no row in line {}", number)));
         };
         if row.step > done {
             break; // steps that the checkpoint does not know
@@ -96,18 +90,16 @@ fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> 
         let before = kept.last.map_or(row.step.wrapping_sub(1), |last| last.step);
         if row.step != before.wrapping_add(1) || row.step == 0 {
             let why = message!("has step {} after step {} (line {})", row.step, before, number);
-            return Ok(Found::Broken(why));
+            return Ok(Err(why));
         }
         kept.bytes += line.len() as u64;
         kept.last = Some(row);
     }
     match kept.last {
-        Some(last) if last.step < done => Ok(Found::Broken(message!(
-            "ends at step {}, but the checkpoint is of step {}",
-            last.step,
-            done
-        ))),
-        _ => Ok(Found::Log(kept)),
+        Some(last) if last.step < done => {
+            Ok(Err(message!("ends at step {}, but the checkpoint is of step {}", last.step, done)))
+        }
+        _ => Ok(Ok(kept)),
     }
 }
 

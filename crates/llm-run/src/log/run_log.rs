@@ -54,9 +54,9 @@ impl RunLog {
         for format in Format::ALL {
             let path = dir.join(format.file_name());
             let failed = |source| Error::io(IoAction::Create, &path, source);
-            let reopened = reopen(dir, format, done).map_err(failed)?;
-            notes.extend(reopened.note);
-            tokens = tokens.or(reopened.last.map(|row| row.tokens));
+            let (last, note) = reopen(dir, format, done).map_err(failed)?;
+            notes.extend(note);
+            tokens = tokens.or(last.map(|row| row.tokens));
             files.push(Sink::open(dir, format).map_err(failed)?);
         }
         let (next, memory) = (done.saturating_add(1), memory::resident());
@@ -93,7 +93,7 @@ impl RunLog {
             let waiting = log.files.iter().map(Sink::waiting).max().unwrap_or(0);
             if log.looked.elapsed() >= PATIENCE || waiting >= MOST_WAITING {
                 (log.looked, log.memory) = (Instant::now(), memory::resident());
-                return log.write(false);
+                return log.each(|file| file.flush(false));
             }
             Ok(())
         })
@@ -115,7 +115,7 @@ impl RunLog {
     pub fn flush(&mut self, sync: bool) -> Result<()> {
         self.unless_failed(|log| {
             log.release()?;
-            log.write(sync)
+            log.each(|file| file.flush(sync))
         })
     }
 
@@ -123,10 +123,6 @@ impl RunLog {
     fn release(&mut self) -> Result<()> {
         let Some(row) = self.held.take() else { return Ok(()) };
         self.each(|file| file.push(&row))
-    }
-
-    fn write(&mut self, sync: bool) -> Result<()> {
-        self.each(|file| file.flush(sync))
     }
 
     fn each(&mut self, mut f: impl FnMut(&mut Sink) -> io::Result<()>) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use super::checks::{named_by_option, require, steps_of, training_memory, unfit, without_a_course};
 use super::files::TextFiles;
+use super::loaded::Loaded;
 use super::run::Plan;
 use crate::data::{Cut, Data, Input, Reading, check_loss_on};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
@@ -41,13 +42,9 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
         Choice::of_numbers(&options.tokenizer)?;
     }
     check_loss_on(&options.given, &input)?;
-    let val = match options.val.is_empty() {
-        true => None,
-        false => {
-            let reading = Reading::again(tokens.kind(), &input.source(), options.data_as);
-            Some(options.files(&options.val, reading)?)
-        }
-    };
+    let again = || Reading::again(tokens.kind(), &input.source(), options.data_as);
+    let val =
+        (!options.val.is_empty()).then(|| options.files(&options.val, again())).transpose()?;
     let hint = match (&options.tokenizer.kind, tokens) {
         (None, Choice::Byte) => long_characters(&input)?,
         _ => None,
@@ -150,20 +147,11 @@ impl Settings {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
         let memory = self.memory(options)?;
-        let (files, notes) = (self.files.clone(), self.notes.clone());
-        let trainer = self.trainer()?;
-        Ok(Plan {
-            steps: trainer.recipe.total_steps,
-            data: Some(data),
-            tokenizer,
-            files,
-            loaded: None,
-            notes,
-            memory,
-            sample_seed: trainer.recipe.seed,
-            text: TextDefaults::choose(options.preset),
-            trainer,
-        })
+        let (files, notes, steps) =
+            (self.files.clone(), self.notes.clone(), self.recipe.total_steps);
+        let (data, text) = (Some(data), TextDefaults::choose(options.preset));
+        let plan = Loaded { run: self.trainer()?, tokenizer, has_optimizer: true }.into();
+        Ok(Plan { steps, data, files, notes, memory, text, ..plan })
     }
 
     /// A model of these settings, and how it will learn.

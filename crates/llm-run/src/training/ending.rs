@@ -99,7 +99,7 @@ impl Training<'_> {
         self.store.find_folder(run.step, self.face)?;
         let journal = &self.store.journal;
         self.face.sample(run, &mut |sample| {
-            journal.as_ref().map_or(Ok(()), |journal| journal.sample(sample))
+            Ok(journal.as_ref().map_or(Ok(()), |journal| journal.samples.push(sample))?)
         })
     }
 

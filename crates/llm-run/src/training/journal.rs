@@ -7,9 +7,7 @@ use crate::data::Report;
 use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
-use crate::log::{
-    self, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples,
-};
+use crate::log::{self, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Samples};
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
 use crate::plan::Plan;
@@ -38,7 +36,7 @@ pub(super) struct Journal {
     /// What `config.toml` holds.
     config: String,
     pub(super) log: RunLog,
-    samples: Samples,
+    pub(super) samples: Samples,
     tokens: u64,
     pub(super) info: RunInfo,
     time: Time,
@@ -140,14 +138,6 @@ impl Journal {
         let row =
             Row { step, tokens, loss, val_loss: None, lr, grad_norm, tokens_per_s, memory_bytes };
         self.log.row(row).map_err(RunError::from)
-    }
-
-    /// After a text was written.
-    ///
-    /// # Errors
-    /// [`RunError::Core`] naming the file.
-    pub(super) fn sample(&self, sample: &Sample) -> Result<()> {
-        self.samples.push(sample).map_err(RunError::from)
     }
 
     /// Whether it is time to write the page again, while the run goes on.

@@ -130,9 +130,7 @@ impl Store {
     fn save_instead(&mut self, why: Error, run: Snapshot<'_>, face: &mut dyn Face) -> Result<()> {
         let said = self.instead.as_ref().is_some_and(|instead| instead.has(run.step));
         let Some(target) = self.target.as_ref().filter(|_| !said) else { return Ok(()) };
-        let saved = Instead::save(&target.path, run.step, why, |path| {
-            checkpoint::save(path, run, &self.tokenizer, self.moments)
-        });
+        let saved = self.beside(&target.path, why, run);
         let advice = message!("close what holds it open, or choose another {save}");
         let new = saved.map_err(|e| RunError::hint(e, self.safe(advice)))?;
         let (step, path, moments) = (run.step, &*new.path, self.moments);
@@ -140,6 +138,12 @@ impl Store {
         face.event(&Event::Saved { step, path, moments });
         self.instead.replace(new).into_iter().for_each(Instead::remove);
         Ok(())
+    }
+
+    /// Saves a state next to the place that refuses it.
+    fn beside(&self, place: &Path, why: Error, run: Snapshot<'_>) -> CoreResult<Instead> {
+        let save = |path: &Path| checkpoint::save(path, run, &self.tokenizer, self.moments);
+        Instead::save(place, run.step, why, save)
     }
 
     /// When all is done: `Err` if the last state lies beside its place.
@@ -201,10 +205,7 @@ impl Store {
         if self.best_instead.as_ref().is_some_and(|(_, loss)| *loss <= val_loss) {
             return Ok(());
         }
-        let saved = Instead::save(&place, step, why, |path| {
-            checkpoint::save(path, run, &self.tokenizer, self.moments)
-        });
-        let new = saved.map_err(|e| self.not_saved(e, run, room()))?;
+        let new = self.beside(&place, why, run).map_err(|e| self.not_saved(e, run, room()))?;
         face.event(&Event::Refused { step, why: &new.why, instead: Some(&new.path) });
         let before = self.best_instead.replace((new, val_loss));
         before.into_iter().for_each(|(old, _)| old.remove());

@@ -12,17 +12,17 @@ use workspace_tests::workspace;
 /// in no test. A number that grows is explained by the commit that changes it; that of llm-cli has
 /// to become smaller, as the run leaves it for a library.
 const MOST: [(&str, usize); 18] = [
-    ("llm-cli", 9_240),
-    ("llm-core", 16_060),
+    ("llm-cli", 8_640),
+    ("llm-core", 15_420),
     ("llm-courses", 660),
     ("llm-crew-mpi", 740),
-    ("llm-formats", 11_050),
-    ("llm-gpu", 2_635),
-    ("llm-lens", 1_860),
-    ("llm-messages", 525),
-    ("llm-python", 2_240),
-    ("llm-report", 2_190),
-    ("llm-run", 6_680),
+    ("llm-formats", 10_210),
+    ("llm-gpu", 2_570),
+    ("llm-lens", 1_880),
+    ("llm-messages", 610),
+    ("llm-python", 2_310),
+    ("llm-report", 2_100),
+    ("llm-run", 7_030),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),
@@ -34,7 +34,7 @@ const MOST: [(&str, usize); 18] = [
 
 /// The most lines of code of all crates together: what one of them grows by, the others lose, unless
 /// the commit says here why the house is to be larger.
-const ALL: usize = 56_660;
+const ALL: usize = 54_720;
 
 /// Lines by which a limit may exceed what there is; a crate that lost more takes its limit along.
 const SLACK: usize = 50;

@@ -87,8 +87,12 @@ impl<'de> Visitor<'de> for Limited {
                 return Err(A::Error::custom(reason));
             }
             match &*name {
-                "__metadata__" => drop(map.next_value::<Option<Few<MAX_METADATA>>>()?),
-                _ => drop(map.next_value::<Entry>()?),
+                "__metadata__" => {
+                    map.next_value::<Option<Few<MAX_METADATA>>>()?;
+                }
+                _ => {
+                    map.next_value::<Entry>()?;
+                }
             }
             if names.len() > MAX_TENSORS {
                 return Err(A::Error::custom(format!("more than {MAX_TENSORS} tensors")));

@@ -77,8 +77,8 @@ pub(super) unsafe fn pack(
             if k + AHEAD < depth {
                 prefetch_row(b.ptr.wrapping_offset((k + AHEAD) as isize * b.rs), cols);
             }
-            // SAFETY: row k of B has `cols` columns from here.
             let start = b.ptr.wrapping_offset(k as isize * b.rs);
+            // SAFETY: row k of B has `cols` columns from here.
             let row = unsafe { std::slice::from_raw_parts(start, cols) };
             for (p, source) in row.chunks(nr).enumerate() {
                 let out = &mut out[p * panel + k * nr..][..nr];

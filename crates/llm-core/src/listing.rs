@@ -82,7 +82,7 @@ impl From<bool> for Fact {
 pub enum Input {
     /// A parameter, or the result of an op before this one.
     Variable {
-        /// The number that [`Tensor::id`] gives(crate::Tensor::id).
+        /// The number that [`Tensor::id`](crate::Tensor::id) gives.
         id: u64,
         /// Lengths of its axes.
         shape: Vec<usize>,

@@ -151,12 +151,22 @@ impl ModelReport {
 const COUNTED: &[&str] = &["rotary", "window", "soft_cap", "head_mask"];
 
 /// Settings that sizes and tensors show, or that only training has.
-const SHOWN: &str =
-    "vocab_size seq_len d_model n_layers norm_affine tied_head head_bias n_inner init dropout";
+const SHOWN: &[&str] = &[
+    "vocab_size",
+    "seq_len",
+    "d_model",
+    "n_layers",
+    "norm_affine",
+    "tied_head",
+    "head_bias",
+    "n_inner",
+    "init",
+    "dropout",
+];
 
 fn beyond(config: &Config) -> Vec<Beyond> {
     let baseline = Config::new(0, 0, 0, 0);
-    let rows = MODEL.iter().filter(|row| SHOWN.split(' ').all(|shown| shown != row.field));
+    let rows = MODEL.iter().filter(|row| !SHOWN.contains(&row.field));
     let changed = rows.filter(|row| (row.get)(config) != (row.get)(&baseline));
     let value = |row: &Row<Config>| (row.get)(config).to_string();
     changed.map(|row| Beyond { setting: row.field.into(), value: value(row) }).collect()

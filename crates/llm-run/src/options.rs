@@ -101,7 +101,7 @@ impl Options {
     /// Refuses what a GPU cannot do, and a GPU in a program that was built without GPUs.
     ///
     /// # Errors
-    /// [`RunError::Usage`] naming it.
+    /// [`RunError::Usage`](crate::error::RunError::Usage) naming it.
     pub fn check_device(&self) -> Result<()> {
         let for_the_cpu = [
             (self.overfit, message!("{}", option("overfit"))),

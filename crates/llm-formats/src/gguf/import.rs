@@ -23,7 +23,7 @@ const TEMPLATE: &str = "tokenizer.chat_template";
 /// Reads a model from the file at `path`.
 ///
 /// # Errors
-/// [`FormatError::File`] on whatever does not fit.
+/// [`FormatError::File`](crate::error::FormatError::File) on whatever does not fit.
 pub fn import(path: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
     read_file(path, |file, length| read(file, length, from_spec))
 }
@@ -31,7 +31,7 @@ pub fn import(path: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 /// [`import()`] from a reader of `length` bytes.
 ///
 /// # Errors
-/// [`FormatError`] on whatever does not fit.
+/// [`FormatError`](crate::error::FormatError) on whatever does not fit.
 pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<Imported> {
     let mut file = Gguf::open(input, length)?;
     let Described { family, config, attention: spec } =

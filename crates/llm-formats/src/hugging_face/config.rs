@@ -19,7 +19,7 @@ pub const MAX_LENGTH: u64 = 1 << 20;
 /// Reads config.json. A field that is not there has the value that `transformers` gives it.
 ///
 /// # Errors
-/// [`FormatError::Content`] naming the field, its value and what is supported.
+/// [`FormatError::Content`](crate::error::FormatError::Content) naming the field, its value and what is supported.
 pub fn parse(text: &[u8]) -> Result<ConfigJson> {
     let fields = json_object(text)?;
     let fields = Fields(&fields);

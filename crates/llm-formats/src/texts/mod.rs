@@ -163,7 +163,7 @@ impl Texts {
         Ok(None)
     }
 
-    /// How much of these stands in others, word for word: see [`repeated`].
+    /// How much of these stands in others, word for word.
     ///
     /// # Errors
     /// What reading says.
@@ -237,7 +237,7 @@ impl Texts {
 
     /// The tokens for training and of the `share` that is kept out of it: the last ones of one
     /// text, else those of the end of each. The text is read in parts of `part_size` bytes, see
-    /// [`in_parts`].
+    /// `in_parts`.
     ///
     /// # Errors
     /// As [`Texts::tokens`].

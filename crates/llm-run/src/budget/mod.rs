@@ -52,7 +52,7 @@ const BYTES_A_TOKEN: f64 = 2.5;
 /// Without such a time the options are returned as they are.
 ///
 /// # Errors
-/// [`RunError::Usage`] where there is nothing to choose, and for a time that is too short; else what a run
+/// [`RunError::Usage`](crate::error::RunError::Usage) where there is nothing to choose, and for a time that is too short; else what a run
 /// of these options is refused for.
 pub fn in_time(
     models: &Models,

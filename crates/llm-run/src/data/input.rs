@@ -86,7 +86,7 @@ impl Input {
 /// Refuses a setting of what files hold when there are no files, and on texts where they hold none.
 ///
 /// # Errors
-/// [`RunError::Usage`].
+/// [`RunError::Usage`](crate::error::RunError::Usage).
 pub fn check_about_files(
     data: &[PathBuf],
     data_as: Option<DataForm>,
@@ -105,7 +105,7 @@ pub fn check_about_files(
 /// Refuses a choice of what is learned of conversations where there are none.
 ///
 /// # Errors
-/// [`RunError::Usage`].
+/// [`RunError::Usage`](crate::error::RunError::Usage).
 pub fn check_loss_on(given: &Given, input: &Input) -> Result<()> {
     match given.get("loss_on") {
         Some(what) if !input.are_chats() => usage(message!(
@@ -119,7 +119,7 @@ pub fn check_loss_on(given: &Given, input: &Input) -> Result<()> {
 /// Refuses to read standard input more than once.
 ///
 /// # Errors
-/// [`RunError::Usage`].
+/// [`RunError::Usage`](crate::error::RunError::Usage).
 pub fn one_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     if paths.into_iter().filter(|path| is_stdin(path)).nth(1).is_none() {
         return Ok(());

@@ -71,7 +71,7 @@ pub fn new_recipe(start: Start, given: &Given) -> Result<Recipe> {
 /// Gives the optimizer of the recipe these numbers of its own, each as NAME=X.
 ///
 /// # Errors
-/// [`Error::Config`] for a name that it does not have, or a value of another type.
+/// [`Error::Config`] for a name that it does not have, a value of another type, or one outside its range.
 pub fn set_own(recipe: &mut Recipe, own: &[String], known: &[OptimizerRow]) -> Result<()> {
     let row = find_optimizer(known, &recipe.optimizer)?;
     let refused = |reason| Error::config("optimizer_set", reason);
@@ -96,7 +96,14 @@ pub fn set_own(recipe: &mut Recipe, own: &[String], known: &[OptimizerRow]) -> R
         let wrong = || message!("'{}': expected {}", text.escape_default(), usual.kind());
         recipe.optimizer_settings.insert(name, value.ok_or_else(|| refused(wrong()))?)?;
     }
-    Ok(())
+    // A number has no option of its own: the error names the one by which it is set.
+    let is_own = |field: &str| row.settings.iter().any(|(name, _)| *name == field);
+    match recipe.make_optimizer(known) {
+        Err(Error::Config { field, reason }) if is_own(field) => {
+            Err(refused(message!("{} {}", field, reason)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Works out `those` settings that follow from others and were not given.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::defaults::Start;
 use llm_core::AttentionSpec;
+use llm_core::optim::OPTIMIZERS;
 use llm_core::settings::{MODEL, RECIPE, Value};
 use std::collections::BTreeSet;
 
@@ -63,6 +64,15 @@ fn every_setting_of_an_attention_has_an_example_of_its_kind() {
         put(&mut spec, &setting.example());
         assert_eq!(get(&spec), Some(setting.example()), "{}", setting.name);
     }
+}
+
+/// A number of an optimizer's own has no option that an error could name.
+#[test]
+fn a_number_out_of_range_is_named_by_its_option() {
+    let given = Given::from([("optimizer", Value::Text("muon".into()))]);
+    let mut recipe = new_recipe(Start::Text, &given).unwrap();
+    let refused = set_own(&mut recipe, &["momentum=1".into()], OPTIMIZERS).unwrap_err();
+    assert!(refused.to_string().contains("optimizer_set: momentum 1 is outside 0..1"), "{refused}");
 }
 
 /// A value that was given is left alone; the others follow.

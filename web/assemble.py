@@ -15,6 +15,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
 WEB = pathlib.Path(__file__).resolve().parent
@@ -72,6 +73,20 @@ def with_book(page, base, ending):
     return page.replace('href="../docs/README.md"', f'href="{base}README{ending}"')
 
 
+def with_version(page):
+    """As Cargo.toml has it; between two releases with the commit."""
+    version = re.search(r'^version = "(.*)"', (WEB.parent / "Cargo.toml").read_text(encoding="utf-8"), re.M)[1]
+
+    def git(*words):
+        found = subprocess.run(["git", *words], cwd=WEB, capture_output=True, text=True)
+        return found.stdout.strip() if found.returncode == 0 else ""
+
+    commit = git("rev-parse", "--short=8", "HEAD")
+    if commit and f"v{version}" not in git("tag", "--points-at", "HEAD").split():
+        version += f"+{commit}"
+    return once(page, 'name="version" content=""', f'name="version" content="{version}"')
+
+
 def once(text, old, new):
     if text.count(old) != 1:
         sys.exit(f"error: web/index.html: expected once: {old}")
@@ -108,7 +123,7 @@ def main():
     parser.add_argument("--book", help="where the pages of the book are, as seen from lab.html")
     parser.add_argument("--ending", choices=[".md", ".html"], help="what its pages are")
     args = parser.parse_args()
-    page, core = (WEB / "index.html").read_text(encoding="utf-8"), packed(args.wasm.read_bytes())
+    page, core = with_version((WEB / "index.html").read_text(encoding="utf-8")), packed(args.wasm.read_bytes())
     site = args.out / "site"
     shutil.rmtree(site, ignore_errors=True)
     site.mkdir(parents=True)

@@ -21,10 +21,24 @@ export function thinned(losses, before, most) {
   return points;
 }
 
-/** A running mean that follows quickly at first: one step is a noisy judge. */
+/** Steps on either side that a smoothed value is drawn from; fewer at the beginning, where losses fall fast. */
+const BESIDE = 15;
+
+/** One step is a noisy judge: each value is that of a line through the logarithms around it (local linear regression), which,
+ * unlike a running mean, does not lag behind a falling loss. */
 export function smoothed(losses) {
-  let mean = 0;
-  return losses.map((loss, i) => mean += (loss - mean) / Math.min(i + 1, 30));
+  const logs = losses.map(loss => Math.log(Math.max(loss, 1e-9)));
+  return logs.map((_, i) => {
+    const beside = Math.min(BESIDE, Math.ceil((i + 1) / 3));
+    const from = Math.max(0, i - beside), near = logs.slice(from, i + beside + 1);
+    const middle = (near.length - 1) / 2, mean = near.reduce((a, b) => a + b, 0) / near.length;
+    let along = 0, square = 0;
+    near.forEach((value, j) => {
+      along += (j - middle) * (value - mean);
+      square += (j - middle) ** 2;
+    });
+    return Math.exp(mean + (square ? along / square : 0) * (i - from - middle));
+  });
 }
 
 /** How far down: the same for pictures that are compared. */

@@ -10,6 +10,10 @@ export function emptyRun() {
     name: '',
     step: 0,
     steps: 0,
+    /** The link that it was made from: {loss, version}. */
+    linked: null,
+    /** Whether a GPU made steps of it: its last bits are its own. */
+    onGpu: false,
     /** The step before the first loss: a loaded run begins late. */
     before: 0,
     losses: [],
@@ -53,6 +57,7 @@ const told = {
     const speed = 1000 * tokens / ms, each = ms / losses.length, who = onGpu ? 'gpu' : 'processor';
     run.pace[who] = run.pace[who] ? 0.9 * run.pace[who] + 0.1 * each : each;
     run.step = step;
+    run.onGpu ||= onGpu;
     run.losses.push(...losses.map(Math.fround));
     run.seconds += ms / 1000;
     run.speed = run.speed === null ? speed : 0.9 * run.speed + 0.1 * speed;

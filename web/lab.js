@@ -2,6 +2,7 @@
 
 import { app, sentence } from './app.js';
 import { open } from './files.js';
+import { linkOf } from './link.js';
 import { raceState, startRace, stopRace } from './race.js';
 import { index } from './shared/make.js';
 import { language } from './shared/say.js';
@@ -21,7 +22,7 @@ export function lab(ready) {
         parameters: made.parameters, vocabulary: made.vocabulary, tokensPerSecond: run.speed, moments: run.moments.map(m => m.step),
         facts: run.facts.at(-1)?.share ?? null, kinds: run.kinds, validation: run.measured.at(-1)?.loss ?? null, sample: run.sample?.text ?? null,
         saved: run.saved, kept: run.kept, lang: language(), theme: view.theme, layer: index(view.layer, made.layers ?? 1), head: index(view.head, made.heads ?? 1), at: view.step, memory: engine?.memory ?? 0,
-        place: app.place, pace: run.pace,
+        place: app.place, pace: run.pace, link: linkOf(run), linked: run.linked,
       };
     },
     losses: () => [...app.run.losses],

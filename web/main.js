@@ -1,6 +1,6 @@
 // The page, put together.
 
-import { app, changed, part, put, retell, size, tell } from './app.js';
+import { app, changed, part, put, retell, sayTrouble, size, tell } from './app.js';
 import { controls, pressed } from './controls.js';
 import { curves } from './curves.js';
 import { facts } from './facts.js';
@@ -10,20 +10,21 @@ import { forget, kept } from './keep.js';
 import { lab } from './lab.js';
 import { large } from './large.js';
 import { letters } from './letters.js';
+import { link } from './link.js';
 import { read, wantMaps } from './maps.js';
 import { moments } from './moments.js';
 import { question } from './question.js';
 import { race } from './race.js';
 import { sample } from './sample.js';
-import { settingsForm } from './settings.js';
+import { fillIn, settingsForm } from './settings.js';
 import { byId, whole } from './shared/make.js';
 import { language, learn, say } from './shared/say.js';
 import { followSystem, look, view } from './shared/view.js';
 import { relink, retour, tour } from './tour.js';
-import { first, listen, load, plan, start } from './train.js';
+import { first, listen, load, mayReplace, plan, start } from './train.js';
 import { units } from './units.js';
-import { readAddress } from './view.js';
-import { where } from './where.js';
+import { readAddress, readLink } from './view.js';
+import { wants, where } from './where.js';
 import { WORDS } from './words.js';
 
 /** Everything that is said, in the language that was chosen. */
@@ -52,6 +53,7 @@ function choices() {
     speakAnew();
     plan();
     wantMaps();
+    anew();
   });
   followSystem(speakAnew);
 }
@@ -101,17 +103,40 @@ const unfolded = () => new Promise(then => {
 });
 
 function opened() {
-  for (const set of [question, curves, facts, heads, large, letters, units, moments, controls, where, sample, tour]) set();
+  for (const set of [question, curves, facts, heads, large, letters, units, moments, controls, where, link, sample, tour]) set();
   for (const set of [race, files, settingsForm]) set(pressed);
   choices();
   sentence();
   speakAnew();
 }
 
+/** The run that the address describes; the usual one where it describes none that can be made. */
+async function follow() {
+  const { settings, wrong, ...linked } = readLink();
+  wrong.forEach(sayTrouble);
+  if (linked.loss) wants('off'); // its last digits are a processor's
+  fillIn(settings);
+  try {
+    await first(settings, null, linked.loss ? linked : null);
+  } catch (error) {
+    if (!Object.keys(settings).length) throw error;
+    sayTrouble(error);
+    fillIn({});
+    await first();
+  }
+}
+
+/** Another run in the address takes the place of this one, if it may. */
+const anew = pressed(async () => {
+  const { settings, loss } = readLink(), { made, linked } = app.run;
+  const isOther = Object.entries(settings).some(([name, value]) => Math.fround(made?.[name]) !== Math.fround(value)) || (loss && loss !== linked?.loss);
+  if (isOther && await mayReplace()) await follow();
+});
+
 async function begin() {
   try {
     await unfolded(); // the core is compiled on all processors, and the page is to have one of them until it stands
-    await first();
+    await follow();
     tell('toldReady');
   } catch (error) {
     listen({ event: 'failed', error });

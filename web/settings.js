@@ -2,17 +2,21 @@
 
 import { byId } from './shared/make.js';
 import { make, mayReplace } from './train.js';
-
-const NUMBERS = ['heads', 'layers', 'width', 'rate', 'steps', 'seed'];
+import { SETTINGS } from './view.js';
 
 /** Fields that somebody filled in. */
 export function settings() {
   const chosen = {};
-  for (const name of NUMBERS) {
+  for (const name of SETTINGS) {
     const { value } = byId(`set-${name}`);
     if (value !== '') chosen[name] = Number(value);
   }
   return chosen;
+}
+
+/** The fields as a link has them. */
+export function fillIn(chosen) {
+  for (const name of SETTINGS) byId(`set-${name}`).value = chosen[name] ?? '';
 }
 
 export function settingsForm(pressed) {

@@ -9,6 +9,7 @@ import { momentsFor } from './moments.js';
 import { byId, whole } from './shared/make.js';
 import { say } from './shared/say.js';
 import { look, view } from './shared/view.js';
+import { tellRun } from './view.js';
 
 /** What heads are shown on at first: as a story goes, up to a word that follows from it. */
 export const STORY = 'Jane met Finn. Finn had a tan map and a pink cup. He gave ';
@@ -38,7 +39,7 @@ function turn(status) {
 
 /** What is drawn again when something is told. */
 const SHOWN = {
-  steps: ['controls', 'curves', 'moments', 'where'], back: ['controls', 'curves', 'moments'], place: ['where'], moment: ['moments'], sample: ['sample'], measured: ['curves', 'facts', 'controls'], roles: ['heads', 'large'],
+  steps: ['controls', 'curves', 'moments', 'where', 'link'], back: ['controls', 'curves', 'moments'], place: ['where'], moment: ['moments'], sample: ['sample'], measured: ['curves', 'facts', 'controls', 'link'], roles: ['heads', 'large'],
 };
 
 const events = {
@@ -123,14 +124,15 @@ export async function make(settings, text) {
   return first(settings, text);
 }
 
-/** A model where no run has been before. */
-export async function first(settings = {}, text = null) {
+/** A model where no run has been before; `linked`: what the link tells of it. */
+export async function first(settings = {}, text = null, linked = null) {
   await revive();
   const opening = text ? beginning(text) : STORY;
   const { answer } = await app.engine.ask({ do: 'make', ...settings }, text);
   await begin(answer, newId(), opening);
-  app.run.name = settings.name ?? '';
-  changed('controls');
+  Object.assign(app.run, { name: settings.name ?? '', linked });
+  tellRun(text ? null : settings, linked ?? {});
+  changed('controls', 'link');
   return answer;
 }
 
@@ -141,6 +143,7 @@ export async function load(bytes, name, known = null) {
   const { answer } = await app.engine.ask({ do: 'load', name }, bytes);
   await begin(answer, known?.id ?? newId(), STORY);
   if (known) remembered(app.run, known);
+  tellRun(null);
   app.run.name = name;
   changed();
   tell('toldLoaded', { name, step: whole(answer.step) });

@@ -1,6 +1,7 @@
 // What of this page the address keeps.
 
-import { asked, readLooks, view } from './shared/view.js';
+import { failure } from './app.js';
+import { asked, look, readLooks, view } from './shared/view.js';
 
 Object.assign(view, {
   /** The last head of the last layer, unless somebody chooses: late layers find the jobs that need what came before. */
@@ -24,4 +25,26 @@ export function readAddress() {
   view.head = count(fields, 'head') ?? Infinity;
   for (const name of ['token', 'letter', 'unit', 'step', 'tour']) view[name] = count(fields, name);
   readLooks();
+}
+
+/** What a run is made of: who makes it from the same numbers gets the same bytes. */
+export const SETTINGS = ['heads', 'layers', 'width', 'rate', 'steps', 'seed'];
+/** What a link says besides: the loss of that run on all unseen text, and the version that made it. */
+const TOLD = ['loss', 'version'];
+
+/** The run that the address describes. `wrong`: what of it cannot be had here. */
+export function readLink() {
+  const fields = asked(), known = [...SETTINGS, ...TOLD, ...Object.keys(view), 'lang'], settings = {}, wrong = [];
+  for (const [name, value] of fields) {
+    if (value && !known.includes(name)) wrong.push(failure('linkUnknown', { name }));
+    if (!SETTINGS.includes(name)) continue;
+    if (/^\d+(\.\d*)?(e-?\d+)?$/i.test(value)) settings[name] = Number(value);
+    else wrong.push(failure('linkNumber', { name, value }));
+  }
+  return { settings, loss: fields.get('loss'), version: fields.get('version'), wrong };
+}
+
+/** The address tells of the run that stands there: nothing where a link could not make it. */
+export function tellRun(settings, { loss = null, version = null } = {}) {
+  look({ ...Object.fromEntries(SETTINGS.map(name => [name, settings?.[name] ?? null])), loss, version });
 }

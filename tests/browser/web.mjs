@@ -181,6 +181,52 @@ async function narrow(tab) {
   await tab.send("Emulation.clearDeviceMetricsOverride");
 }
 
+/** A link to a run makes it again, to the loss that it names; the terminal comes to that, too, with kernels that do what a tab does. */
+async function links(tab, page) {
+  const text = (id) => tab.value(`document.getElementById("${id}").textContent`);
+  const opened = async (fields) => {
+    await tab.open("about:blank");
+    await tab.open(`${page}#lang=en&${fields}`);
+    await tab.value("lab.ready");
+    await tab.value("new Promise((done) => setTimeout(done, 500))"); // all parts are drawn
+  };
+  const trained = async () => {
+    await tab.value(`lab.start().then(() => new Promise((done) => {
+      const look = () => lab.state().status === "done" ? done() : setTimeout(look, 50);
+      look();
+    }))`);
+    return tab.value("lab.state()");
+  };
+  await opened("steps=40&seed=3&heads=2");
+  await tab.value(`lab.gpu("off")`);
+  const before = await tab.value("lab.state()");
+  check("an address sets steps, seed and heads", before.steps === 40 && before.heads === 2, before.link);
+  check("without a loss before there is one", !new URL(before.link).hash.includes("loss="), await text("link-told"));
+  const { link } = await trained();
+  const fields = new URLSearchParams(new URL(link).hash.slice(1)), loss = fields.get("loss");
+  check("the link names settings, loss and version", fields.get("seed") === "3" && Number(loss) > 0 && fields.get("version").length > 4, link);
+  await opened(fields);
+  check("who opens it is told that loss before", (await text("link-told")).includes(`a loss of ${loss} after 40`), await text("link-told"));
+  const again = await trained();
+  check("the link reproduces the run, to the loss", (await text("link-told")).includes("came to the same") && again.link === link, await text("link-told"));
+  process.env.LLM_KERNELS = "portable";
+  terminal("--steps", "40", "--seed", "3", "--heads", "2", "--gen", "0", "--save", "linked.ckpt");
+  const here = JSON.parse(terminal("eval", "--load", "linked.ckpt", "--json")).val_loss;
+  delete process.env.LLM_KERNELS;
+  check("the terminal's portable kernels come to it, too", Number(here.toPrecision(9)) === Number(loss), `${here} and ${loss}`);
+  fields.set("seed", "4");
+  await opened(fields);
+  await trained();
+  check("a link that was changed is found out", (await text("link-told")).includes("something in the link was changed"), await text("link-told"));
+  await tab.value(`location.hash = "#lang=en&steps=7&heads=1"`);
+  await tab.value(`new Promise((done) => setTimeout(done, 1500))`);
+  const other = await tab.value("lab.state()");
+  check("another run in the address takes its place", other.steps === 7 && other.heads === 1 && other.step === 0, other.link);
+  await opened("steps=many&heds=2&heads=5");
+  check("what a link has wrong is said by name", await (async () => { const said = await text("troubles"); return ["“heds”", "“many”", "5"].every((word) => said.includes(word)); })(), await text("troubles"));
+  check("and the usual model is there", (await tab.value("lab.state()")).heads === 4);
+}
+
 if (!process.argv.includes("--node")) {
   if (!browser()) {
     console.error("error: no chromium");
@@ -213,6 +259,7 @@ if (!process.argv.includes("--node")) {
       check("a file of the terminal opens in the tab", opened.step === STEPS, JSON.stringify(opened.said));
       check("nothing on the console", tab.said.length === 0, tab.said.join("\n"));
       await barriers(tab);
+      await links(tab, page);
       // Without frames, as in a hidden tab, the page takes a second to start: long enough to open a file before.
       await tab.send("Page.addScriptToEvaluateOnNewDocument", { source: "window.requestAnimationFrame = () => 0" });
       await tab.open(page);

@@ -30,10 +30,13 @@ use crate::learning::watched;
 use crate::program::Program;
 use crate::settings;
 use crate::threads::in_pool;
+use llm_core::{Error, IoAction};
 use llm_run::budget::in_time;
 use llm_run::clock::TimeBudget;
 use llm_run::options::Options;
 use llm_run::plan::Plan;
+use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
 /// Does what was typed, in a pool of threads.
@@ -58,6 +61,7 @@ pub(crate) fn dispatch(program: &Program, cli: &Cli, verb: &str) -> Result<()> {
         Some(Verb::Runs(args)) => runs::runs(args),
         Some(Verb::Report(args)) => in_pool(&args.output, |n| report::report(program, args, n)),
         Some(Verb::Completions { shell }) => completions(program, *shell),
+        Some(Verb::Man { folder }) => manual(program, folder),
         None => trained(program, &cli.train),
     }
 }
@@ -88,11 +92,30 @@ fn trained(program: &Program, args: &TrainArgs) -> Result<()> {
 /// # Errors
 /// When standard output fails.
 fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
-    let (mut script, lang) = (Vec::new(), Lang::chosen());
-    Lang::En.choose(); // a script is kept, whatever language is chosen later
-    clap_complete::generate(shell, &mut command(program), program.models.name, &mut script);
-    lang.choose();
+    let (mut script, mut command) = (Vec::new(), kept_command(program));
+    clap_complete::generate(shell, &mut command, program.models.name, &mut script);
     print(script)
+}
+
+/// Writes the manual pages, `PROGRAM.1` and `PROGRAM-VERB.1`.
+///
+/// # Errors
+/// When the folder or a page cannot be written.
+fn manual(program: &Program, folder: &Path) -> Result<()> {
+    let pages = || {
+        fs::create_dir_all(folder)?;
+        clap_mangen::generate_to(kept_command(program), folder)
+    };
+    pages().map_err(|e| Error::io(IoAction::Save, folder, e).into())
+}
+
+/// The command in English: what is kept in a file stays, whatever language is chosen later.
+fn kept_command(program: &Program) -> clap::Command {
+    let lang = Lang::chosen();
+    Lang::En.choose();
+    let command = command(program);
+    lang.choose();
+    command
 }
 
 /// Prints the settings of the run that would be done.

@@ -15,12 +15,41 @@ function strongest() {
   return [...found.filter(of => !second.includes(of)), ...second].slice(0, 4);
 }
 
+/** Kinds of tokens that a head may rest on, whatever asks. */
+const RESTS = [
+  ['lineEnds', token => token.includes('↵')],
+  ['firstToken', (_, j) => j === 0],
+  ['separators', token => !/[\p{L}\p{N}]/u.test(token)],
+];
+/** A head rests on such tokens if they have at least this share of its weight. */
+const RESTING = 1 / 3;
+
+/** Where heads rest in the text that is shown: a mean over its queries but the first, of those that have such a token before them. */
+function resting() {
+  if (!maps) return [];
+  const rest = (rows, layer, head) => RESTS.map(([kind, is]) => {
+    const on = page.attention.tokens.map(is), sums = [0, 0];
+    let queries = 0;
+    for (let i = 1, places = Number(on[0]); i < rows.length; i += 1) {
+      places += on[i];
+      if (!places) continue;
+      queries += 1;
+      sums[0] += rows[i].reduce((sum, weight, j) => sum + (on[j] ? weight : 0), 0);
+      sums[1] += places / (i + 1);
+    }
+    const [share, from] = sums.map(sum => sum / Math.max(queries, 1));
+    return { row: { layer, head }, kind, share, from, way: wayBeyond(share, from) };
+  }).filter(({ share, from }) => share >= Math.max(RESTING, 2 * from)).sort((a, b) => b.way - a.way)[0];
+  const found = maps.flatMap((heads, layer) => heads.map((rows, head) => rest(rows, layer, head)));
+  return found.filter(Boolean).sort((a, b) => b.way - a.way).slice(0, 4);
+}
+
 /** Weights that are not on the first token or the token itself: where they are and how much. */
 const elsewhere = row => row.reduce((best, weight, j) => j > 0 && j < row.length - 1 && weight > best[0] ? [weight, j] : best, [0, -1]);
 
 /** The head shown first looks at something. */
 function headAtFirst() {
-  const best = strongest().find(({ row }) => maps[row.layer]?.[row.head]);
+  const best = [...strongest(), ...resting()].find(({ row }) => maps[row.layer]?.[row.head]);
   if (best) return [best.row.layer, best.row.head];
   const means = maps.flatMap((heads, layer) => heads.map((rows, head) =>
     [rows.reduce((sum, row) => sum + elsewhere(row)[0], 0), layer, head]));
@@ -39,12 +68,13 @@ function tokenAtFirst(rows) {
 /** What stands out, in sentences; with `show`, each leads to its head. */
 function strongestList(show) {
   if (!page.heads.length) return null;
-  const found = strongest();
-  if (!found.length) return el('p', {}, say('nothing'));
-  const told = ({ row, share, from }) => say('looksAt', { layer: row.layer, head: row.head, role: both(row.role), share: percent(share), even: percent(from) });
+  const jobs = strongest(), found = jobs.length ? jobs : resting();
+  if (!found.length) return el('p', {}, say('noJob'));
+  const told = ({ row, kind, share, from }) =>
+    say(kind ? 'restsOn' : 'looksAt', { layer: row.layer, head: row.head, role: kind ? say(kind) : both(row.role), share: percent(share), even: percent(from) });
   const entry = of => show && maps[of.row.layer]?.[of.row.head]
     ? el('button', { type: 'button', 'data-strong': `${of.row.layer}.${of.row.head}`, onclick: () => show(of.row) }, told(of)) : told(of);
-  return el('div', { class: 'strongest' }, soft(say('strongest')), el('ul', {}, ...found.map(of => el('li', {}, entry(of)))));
+  return el('div', { class: 'strongest' }, soft(say(jobs.length ? 'strongest' : 'resting')), el('ul', {}, ...found.map(of => el('li', {}, entry(of)))));
 }
 
 function attentionSection() {

@@ -7,7 +7,7 @@ import { SETTINGS } from './view.js';
 
 export const version = document.querySelector('meta[name="version"]').content;
 
-/** So many digits tell numbers of 32 bits apart. */
+/** Decimal digits that tell numbers of 32 bits apart. */
 const DIGITS = 9;
 const digits = value => String(Number(value.toPrecision(DIGITS)));
 
@@ -29,7 +29,7 @@ function lossOf({ measured, made, onGpu }) {
 /** Whether a link can make this run: it began here, on the built-in stories. */
 const canBeLinked = ({ made, before, name }) => Boolean(made) && made.data === 'stories' && !before && !name;
 
-/** The address that makes this run; null where there is none. */
+/** The address that makes this run; null for a run that no link can make. */
 export function linkOf(run) {
   if (!canBeLinked(run)) return null;
   const fields = new URLSearchParams(SETTINGS.map(name => [name, shortest(run.made[name])]));

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 
-const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
+const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
 
 /** `named`: it tells the browser that a packed file is one. `changed` gets a file's name and bytes, and gives others. */
 export function served(folder, { named = false, changed = (name, bytes) => bytes } = {}) {

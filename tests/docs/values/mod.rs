@@ -22,6 +22,7 @@ mod python;
 mod readme;
 mod size_and_time;
 mod speedrun;
+mod teaching;
 mod trace;
 mod walkthrough;
 pub mod why;
@@ -59,6 +60,7 @@ pub fn all() -> Values {
     modern::add(&mut values);
     size_and_time::add(&mut values);
     speedrun::add(&mut values);
+    teaching::add(&mut values);
     values
 }
 

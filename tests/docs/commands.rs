@@ -36,7 +36,7 @@ pub fn problems(site: &Site) -> Vec<String> {
 }
 
 const SUBCOMMANDS: [&str; 9] =
-    ["run", "test", "build", "check", "clippy", "doc", "tree", "fmt", "bench"];
+    ["run", "test", "build", "check", "clippy", "doc", "tree", "fmt", "bench", "publish"];
 
 fn wrong_words(
     command: &str,

@@ -1,6 +1,5 @@
 //! `eval`: how well a model predicts a whole file.
 
-mod first_choices;
 mod rows;
 
 use super::written::{check_place, save, say_written};
@@ -12,8 +11,7 @@ use crate::messages::said;
 use crate::program::Program;
 use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
-use first_choices::lines;
-use llm_core::base::{memory, real_path, thousands};
+use llm_core::base::{Message, memory, real_path, thousands};
 use llm_core::data::Window;
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
@@ -66,11 +64,9 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     };
     super::notes::say_changed(&val);
     let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
-    if let Some(line) = about.filter(|_| !args.output.quiet()) {
-        note(line);
-    }
-    signals.heed();
     let (quiet, mut beside) = (args.output.quiet(), None);
+    about.filter(|_| !quiet).into_iter().for_each(note);
+    signals.heed();
     if let Some(kind) = args.weights.flatten() {
         let mut choices = FirstChoices::default();
         let each = |_, scored: &Scored<'_>| choices.remember(scored);
@@ -91,7 +87,10 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     });
     let more = beside.as_ref().map_or(String::new(), |beside| said(lines(beside, &report)));
     if details.on_stdout() {
-        note_below(args, &(table(&report) + &more));
+        // The means on standard error, where the other output has the rows.
+        if !quiet {
+            note((table(&report) + &more).trim_end().to_string());
+        }
         return Ok(());
     }
     if args.output.json() || args.json {
@@ -134,11 +133,18 @@ fn score(
     Ok(scored.report)
 }
 
-/// The means on standard error, where the other output has the rows.
-fn note_below(args: &EvalArgs, table: &str) {
-    if !args.output.quiet() {
-        note(table.trim_end().to_string());
-    }
+/// Whether rounding changes what the model would say.
+fn lines(beside: &BesideF32, report: &Report) -> Message {
+    let change = 100.0 * (report.evaluation.loss / beside.f32_loss - 1.0);
+    message!(
+        "in f32         {:.4} nats per {}: {} changes it by {:+.3} %\n\
+         same choice    {:.2} %\n",
+        beside.f32_loss,
+        unit(report),
+        beside.weights,
+        change,
+        100.0 * beside.same_first_choice
+    )
 }
 
 /// What is written besides the means.

@@ -1,8 +1,10 @@
 //! `inspect attention`.
 
-use super::output::{PAGE, PICTURE, check_place, page_of, say_written};
+use super::page_of;
 use crate::args::InspectAttentionArgs;
-use crate::commands::written;
+use crate::commands::written::{
+    begins_with, check_page, check_place, save, say_written, write_page,
+};
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
 use crate::error::{Result, RunError, usage};
 use crate::generation::prompt_tokens;
@@ -38,11 +40,9 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     let path = to_load(&args.load)?;
     let loaded = load(&program.models, &path)?;
     let chosen = Chosen::new(&loaded, args)?;
-    if let Some(file) = &args.html {
-        check_place(file, PAGE)?;
-    }
+    check_page(args.html.as_deref())?;
     if let Some(file) = &args.npz {
-        written::check_place(file, |start| npz::begins_with(start, "tokens"))?;
+        check_place(file, |start| npz::begins_with(start, "tokens"))?;
     }
     let tokens = prompt(&loaded, args)?;
     let usual = if args.npz.is_some() { tokens.len() } else { LAST };
@@ -77,10 +77,8 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         view.write_picture(layer, &file)?;
         say_written(&file, quiet);
     }
-    if let Some(file) = &args.html {
-        llm_report::write(file, &view.page(program, &path, &tokens[view.first..]))?;
-        say_written(file, quiet);
-    }
+    let page = || view.page(program, &path, &tokens[view.first..]);
+    write_page(args.html.as_deref(), quiet, page)?;
     let mut out = Out::default();
     if json {
         out.write(view.json(&tokens).as_bytes());
@@ -98,7 +96,7 @@ fn write_arrays(file: &Path, maps: &llm_lens::AttentionMaps) -> Result<()> {
     let numbers = [heads, t, t].iter().fold(layers as u64, |all, &n| all.saturating_mul(n as u64));
     memory::require(numbers.saturating_mul(4)).map_err(|e| RunError::Memory(e, PROMPT.into()))?;
     let weights: Vec<f32> = maps.layers.iter().flatten().flatten().flatten().copied().collect();
-    written::save(file, |out| {
+    save(file, |out| {
         let mut file = Npz::to(out);
         file.add("tokens", &[t], &maps.tokens)?; // first: begins_with looks for it
         file.add("attention", &[layers, heads, t, t], &weights)?;
@@ -198,7 +196,7 @@ fn pictures(args: &InspectAttentionArgs, chosen: &Chosen) -> Result<Vec<(usize, 
     }
     let file = |layer| (layer, dir.join(format!("attention-layer-{layer}.svg")));
     let files: Vec<_> = chosen.layers.clone().map(file).collect();
-    files.iter().try_for_each(|(_, file)| check_place(file, PICTURE))?;
+    files.iter().try_for_each(|(_, file)| check_place(file, |start| begins_with(start, "<svg")))?;
     Ok(files)
 }
 

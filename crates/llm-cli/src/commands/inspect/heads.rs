@@ -1,8 +1,9 @@
 //! `inspect heads`.
 
 use super::measured_on::measured_on;
-use super::output::{PAGE, check_place, page_of, say_written};
+use super::page_of;
 use crate::args::MeasuredArgs;
+use crate::commands::written::{check_page, write_page};
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
 use crate::messages::{in_both, said};
@@ -28,9 +29,7 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
     let loaded = load(&program.models, &path)?;
-    if let Some(file) = &args.html {
-        check_place(file, PAGE)?;
-    }
+    check_page(args.html.as_deref())?;
     let (data, name) = measured_on(&loaded, &path, &args.data, "heads")?;
     let model = &loaded.run.model;
     let t = model.config().seq_len.min(LONGEST);
@@ -49,10 +48,8 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
         n => message!("{} windows", thousands(n)),
     };
     let measured = message!("{}: {} tokens in {}", name, thousands(report.tokens), windows);
-    if let Some(file) = &args.html {
-        llm_report::write(file, &page(program, &path, &measured, &report))?;
-        say_written(file, args.output.quiet());
-    }
+    let page = || page(program, &path, &measured, &report);
+    write_page(args.html.as_deref(), args.output.quiet(), page)?;
     if args.json || args.output.json() {
         print(json(&name.to_string(), &report))
     } else {

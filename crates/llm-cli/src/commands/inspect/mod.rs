@@ -4,13 +4,15 @@ mod attention;
 mod heads;
 mod measured_on;
 mod model;
-mod output;
 mod prune;
 
 use crate::args::InspectVerb;
 use crate::error::Result;
 use crate::program::Program;
 use crate::threads::in_pool;
+use llm_core::base::escape::one_line;
+use llm_report::{Fact, Page};
+use std::path::Path;
 
 /// Does what the verb says.
 ///
@@ -24,5 +26,16 @@ pub fn inspect(program: &Program, verb: &InspectVerb) -> Result<()> {
         }
         InspectVerb::Heads(args) => in_pool(&args.output, |_| heads::heads(program, args)),
         InspectVerb::Prune(args) => in_pool(&args.on.output, |_| prune::prune(program, args)),
+    }
+}
+
+/// The page about a checkpoint, with what is known of it alone.
+fn page_of(path: &Path, program: &Program, verb: &str, facts: Vec<Fact>) -> Page {
+    let (name, version) = (program.models.name, env!("CARGO_PKG_VERSION"));
+    Page {
+        title: one_line(&path.display().to_string()),
+        made_by: format!("{name} {version} inspect {verb}"),
+        facts,
+        ..Page::default()
     }
 }

@@ -4,8 +4,9 @@ mod progress;
 mod show;
 
 use super::measured_on::measured_on;
-use super::output::{PAGE, check_place, page_of, say_written};
+use super::page_of;
 use crate::args::InspectPruneArgs;
+use crate::commands::written::{check_page, write_page};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb, usage};
 use crate::messages::in_both;
@@ -41,9 +42,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let path = to_load(&args.on.load)?;
     let mut loaded = load(&program.models, &path)?;
     let on = check_model(program, &loaded, args)?;
-    if let Some(file) = &args.on.html {
-        check_place(file, PAGE)?;
-    }
+    check_page(args.on.html.as_deref())?;
     if let (Some(save), Some(html)) = (&args.save, &args.on.html)
         && real_path(save) == real_path(html)
     {
@@ -71,10 +70,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
-    if let Some(file) = &args.on.html {
-        llm_report::write(file, &page(program, &path, &measured, &found))?;
-        say_written(file, quiet);
-    }
+    write_page(args.on.html.as_deref(), quiet, || page(program, &path, &measured, &found))?;
     let mut out = Out::default();
     let saved = target.as_ref().map(|t| t.path.as_path());
     if args.on.json || args.on.output.json() {

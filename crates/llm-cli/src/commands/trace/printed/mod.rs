@@ -1,8 +1,6 @@
 //! A walk as a person reads it, line by line in the language that was chosen.
 
 mod numbers;
-mod output;
-mod rotation;
 mod row;
 mod score;
 mod sizes;

@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 /// A bar on a terminal; none before the first step.
 #[derive(Debug, Default)]
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    pub bar: Option<ProgressBar>,
     val_loss: Option<f64>,
 }
 
 impl Progress {
-    /// For `total` steps. The bar stands on a terminal only.
-    pub fn new(total: u64, quiet: bool) -> Progress {
+    /// For `total` steps, or whatever else is called `what`. The bar stands on a terminal only.
+    pub fn new(total: u64, what: &str, quiet: bool) -> Progress {
         // A terminal that cannot move its cursor gets lines.
-        let style = format!("{{spinner}} [{{wide_bar}}] {{pos}}/{{len}}  {{msg}}  {}", eta());
+        let style = format!("{{spinner}} [{{wide_bar}}] {{pos}}/{{len}} {what}  {}", eta());
         Progress { bar: bar(total, &style, quiet || total == 0), val_loss: None }
     }
 
@@ -52,6 +52,12 @@ impl Progress {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

@@ -1,6 +1,5 @@
 //! `inspect prune`.
 
-mod progress;
 mod show;
 
 use super::measured_on::measured_on;
@@ -9,9 +8,10 @@ use crate::args::InspectPruneArgs;
 use crate::commands::written::{check_page, write_page};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb, usage};
-use crate::messages::in_both;
+use crate::messages::{in_both, said};
 use crate::next_commands;
 use crate::program::Program;
+use crate::progress::Progress;
 use crate::signals::Signals;
 use llm_core::TinyGPT;
 use llm_core::base::escape::one_line;
@@ -25,9 +25,9 @@ use llm_run::data::Validation;
 use llm_run::folder::{Target, to_load};
 use llm_run::models::Heads;
 use llm_run::plan::{Loaded, load};
-use progress::Counting;
 use show::{Found, Score, names};
 use std::path::Path;
+use std::time::Instant;
 
 /// Tokens to measure on when nothing is said.
 const TOKENS: u64 = 65_536;
@@ -171,11 +171,19 @@ fn measure(
         true => Cut::LeastMissed(args.drop),
         false => Cut::Named(args.drop_heads.clone()),
     };
-    let counting = Counting::new(cut.measurements(on) as u64, args.on.output.quiet());
+    let (total, quiet) = (cut.measurements(on) as u64, args.on.output.quiet());
+    let (progress, start) = (Progress::new(total, &said("measurements"), quiet), Instant::now());
+    let say = |line: Message| {
+        progress.aside(|| {
+            if !quiet {
+                note(line)
+            }
+        })
+    };
     let score = |model: &TinyGPT| -> Result<Score> {
         let report = data.score(model, batch, limit, |_| signals.pending().is_some())?;
         signals.check()?;
-        counting.one_more();
+        progress.bar.iter().for_each(|bar| bar.inc(1));
         Ok(Score { loss: report.evaluation.loss, details: report })
     };
     let mut pruner = Pruner::new(model, &program.models.from_spec, score);
@@ -184,13 +192,17 @@ fn measure(
         let why = message!("its loss is {}, so nothing can be said about its heads", whole.loss);
         return Err(RunError::Data(message!("--load '{}': {}", args.on.load.display(), why)));
     }
-    counting.say(message!("all {}: loss {:.4}", counted!(on, "head"), whole.loss));
-    counting.forecast();
+    say(message!("all {}: loss {:.4}", counted!(on, "head"), whole.loss));
+    let left = total.saturating_sub(1);
+    let minutes = start.elapsed().as_secs_f64() * left as f64 / 60.0;
+    if progress.bar.is_none() && minutes >= 0.1 {
+        say(message!("about {:.1} min for {} more measurements", minutes, left));
+    }
     let mut gone = 0;
     pruner.find(whole, &cut, |s| {
         gone += 1;
         let (head, loss) = (s.head.to_string(), s.score.loss);
-        counting.say(message!("{} of {} off: {}, loss {:.4}", gone, most, head, loss));
+        say(message!("{} of {} off: {}, loss {:.4}", gone, most, head, loss));
     })
 }
 

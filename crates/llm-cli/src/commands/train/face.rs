@@ -322,7 +322,7 @@ impl Face for Shown<'_> {
             Event::Overfit(found) => self.overfit(found),
             Event::Begin(steps) => {
                 let Speaker { quiet, is_one_of_many, .. } = self.speaker;
-                self.progress = Progress::new(*steps, quiet && !is_one_of_many);
+                self.progress = Progress::new(*steps, " {msg}", quiet && !is_one_of_many);
             }
             Event::Noted(note) => return self.say(*note),
             Event::Step { report, done, rate, .. } => {

@@ -112,8 +112,7 @@ pub fn run(
     }
     let share = right as f64 / count as f64;
     if !json {
-        let line = message!("Sanity top1 accuracy: {}/{} = {:.4}\n", right, count, share);
-        out.tell(&line);
+        out.line(message!("Sanity top1 accuracy: {}/{} = {:.4}", right, count, share));
     }
     match args.min_acc {
         Some(wanted) if share < wanted => Err(RunError::Accuracy { right, count, wanted }),

@@ -6,7 +6,10 @@ use indicatif::ProgressBar;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_core::train::StepReport;
+use llm_formats::bpe::Learning;
+use llm_run::tokenizers;
 use llm_run::training::Scored;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A bar on a terminal; none before the first step.
@@ -117,4 +120,22 @@ pub fn scored_in_time(of: &Scored, say: impl FnOnce(Message)) {
     } else if total < wanted {
         say(message!("--max-time leaves room for a measurement of {}", of_all()));
     }
+}
+
+/// Does `make` with a bar, as soon as there is something to learn.
+pub(crate) fn watched<T>(quiet: bool, make: impl FnOnce(&tokenizers::Watching<'_>) -> T) -> T {
+    let shown: OnceLock<Option<ProgressBar>> = OnceLock::new();
+    let made = make(&|step, total| {
+        let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
+        let new = || bar(total, style, quiet).map(|bar| bar.with_message(said("reading words")));
+        let Some(bar) = shown.get_or_init(new) else { return };
+        match step {
+            Learning::Read(bytes) => bar.set_position(bytes as u64),
+            Learning::Merge => bar.set_message(said("merging the pairs that come most often")),
+        }
+    });
+    if let Some(Some(bar)) = shown.get() {
+        bar.finish_and_clear();
+    }
+    made
 }

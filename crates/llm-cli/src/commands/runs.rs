@@ -1,7 +1,7 @@
 //! `runs`: what there is, how far it is, what came of it.
 
 use crate::args::{RunsArgs, RunsOrder};
-use crate::console::{columns, json_line, note, print, tell};
+use crate::console::{columns, json_line, note, print, show};
 use crate::error::Result;
 use crate::messages::said;
 use llm_core::base::escape::one_line;
@@ -47,7 +47,7 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
             "no runs here; a training run makes one below the folder 'runs', or in that of --out, which runs FOLDER lists",
         );
     }
-    tell(table(&found, columns()))
+    show(&table(&found, columns()))
 }
 
 fn object(run: &RunFolder) -> Value {

@@ -2,18 +2,17 @@
 
 use super::super::banner;
 use super::super::eval::facts_table;
-use super::alone;
+use super::refuse_prompt_alone;
 use crate::args::TrainArgs;
 use crate::console::{Out, note, noted};
 use crate::error::{Result, sentence};
 use crate::events::{self, Event as Json};
 use crate::generation::Request;
-use crate::learning::watched;
 use crate::messages::{in_both, lasting, spelled};
 use crate::next_commands;
 use crate::probes;
 use crate::program::Program;
-use crate::progress::{Progress, Watching, scored_in_time};
+use crate::progress::{Progress, Watching, scored_in_time, watched};
 use crate::signals::Signals;
 use llm_core::base::{Message, escape, thousands};
 use llm_core::checkpoint::Snapshot;
@@ -285,7 +284,7 @@ impl<'a> Shown<'a> {
 
 impl Face for Shown<'_> {
     fn plan(&mut self, make: &mut MakePlan<'_>) -> Result<Plan> {
-        alone::refuse_prompt_alone(self.program, self.args)?;
+        refuse_prompt_alone(self.program, self.args)?;
         let foreign = self.args.nano_gpt.notes(&self.program.models)?;
         let mut plan = watched(self.args.output.quiet(), |watch| make(watch))?;
         plan.notes.extend(foreign.into_iter().map(Note::Said));

@@ -2,6 +2,7 @@
 
 mod rows;
 
+use super::scored::scored_on;
 use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
 use crate::console::{note, print, show};
@@ -13,7 +14,6 @@ use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
 use llm_core::base::{Message, memory, real_path, thousands};
 use llm_core::data::Window;
-use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{OneProcess, Scored};
 use llm_core::{TinyGPT, message};
@@ -21,9 +21,9 @@ use llm_formats::npz::{self, ScoredTokens};
 use llm_lens::FirstChoices;
 use llm_messages::unit;
 use llm_report::fact_label;
-use llm_run::data::{Cut, Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
+use llm_run::data::{Report, Validation};
 use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, about_training_data, load, own_unseen};
+use llm_run::plan::{Loaded, about_training_data, load};
 use llm_run::training::measure;
 use rows::TokenRows;
 use std::io::Write;
@@ -36,34 +36,22 @@ use std::path::{Path, PathBuf};
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
-    let Loaded { mut run, tokenizer, .. } = load(&program.models, &path)?;
-    check_about_files(&args.data, args.data_as, None)?;
-    one_stdin(&args.data)?;
-    let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
-    let input = Input::again(&run.recipe.data, &args.data, reading)?;
-    if input.is_none() && run.recipe.data == DataSource::NONE {
-        return usage("eval needs --data: a file to score");
-    }
-    let config = run.model.config().clone();
-    let batch = args.batch.unwrap_or(run.recipe.batch_size);
+    let loaded = load(&program.models, &path)?;
+    let (model, recipe) = (&loaded.run.model, &loaded.run.recipe);
+    let batch = args.batch.unwrap_or(recipe.batch_size);
     if batch == 0 {
         return usage("--batch 0: there is nothing to score at a time");
     }
-    memory::require(run.model.inference_memory(batch, config.seq_len))
+    memory::require(model.inference_memory(batch, model.config().seq_len))
         .map_err(|e| RunError::Memory(e, message!("--batch")))?;
-    let (val, about) = match input {
-        Some(input) => {
-            let about = about_training_data(&input, &run.recipe);
-            let cut = Cut { seq_len: config.seq_len, loss_on: run.recipe.loss_on };
-            (Data::whole(input, cut, &tokenizer)?, about)
-        }
-        None => {
-            let unseen = own_unseen(&path, &run.recipe, &tokenizer)?;
-            (unseen, Some(message!("data    the run's own unseen text")))
-        }
-    };
-    super::notes::say_changed(&val);
-    let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
+    let none = message!("eval needs --data: a file to score");
+    let files = (&args.data[..], args.data_as);
+    let (val, about) = scored_on(&loaded, &path, files, none, |input| match input {
+        Some(input) => about_training_data(input, recipe),
+        None => Some(message!("data    the run's own unseen text")),
+    })?;
+    let Loaded { mut run, tokenizer, .. } = loaded;
+    let mut details = Details::new(args, val.tokens(), run.model.config().vocab_size)?;
     let (quiet, mut beside) = (args.output.quiet(), None);
     about.filter(|_| !quiet).into_iter().for_each(note);
     signals.heed();

@@ -2,10 +2,11 @@
 
 use crate::args::{RunsArgs, RunsOrder};
 use crate::console::{columns, json_line, note, print, show};
-use crate::error::Result;
+use crate::error::{Result, RunError, sentence};
 use crate::messages::said;
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, thousands};
+use llm_core::message;
 use llm_messages::columns::{left, width as wide};
 use llm_report::{RunFolder, below, fitted, state_label};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 /// Prints the list.
 ///
 /// # Errors
-/// [`RunError::Input`](crate::RunError::Input) for a folder that cannot be looked into; when standard output fails.
+/// [`RunError::Input`] for a folder that cannot be looked into; when standard output fails.
 pub fn runs(args: &RunsArgs) -> Result<()> {
     let usual = [PathBuf::from("runs")];
     let mut found: Vec<RunFolder> = Vec::new();
@@ -23,7 +24,7 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
         if args.folders.is_empty() && folder.symlink_metadata().is_err() {
             continue;
         }
-        let paths = below(folder, super::notes::left_out)?;
+        let paths = below(folder, left_out)?;
         found.extend(paths.iter().map(|path| RunFolder::read(path)));
     }
     match args.sort.unwrap_or(RunsOrder::Name) {
@@ -48,6 +49,11 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
         );
     }
     show(&table(&found, columns()))
+}
+
+/// Says which folder could not be looked into.
+pub(super) fn left_out(e: RunError) {
+    note(message!("left out: {}", sentence(&e)));
 }
 
 fn object(run: &RunFolder) -> Value {

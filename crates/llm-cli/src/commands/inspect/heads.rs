@@ -1,7 +1,6 @@
 //! `inspect heads`.
 
-use super::measured_on::measured_on;
-use super::page_of;
+use super::{measured_on, page_of};
 use crate::args::MeasuredArgs;
 use crate::commands::written::{check_page, write_page};
 use crate::console::{json_line, print, room, show};

@@ -2,17 +2,20 @@
 
 mod attention;
 mod heads;
-mod measured_on;
 mod model;
 mod prune;
 
+use super::scored::scored_on;
 use crate::args::InspectVerb;
 use crate::error::Result;
 use crate::program::Program;
 use crate::threads::in_pool;
-use llm_core::base::escape::one_line;
+use llm_core::base::{Message, escape::one_line};
+use llm_core::message;
 use llm_report::{Fact, Page};
-use std::path::Path;
+use llm_run::data::{Input, Validation};
+use llm_run::plan::Loaded;
+use std::path::{Path, PathBuf};
 
 /// Does what the verb says.
 ///
@@ -38,4 +41,23 @@ fn page_of(path: &Path, program: &Program, verb: &str, facts: Vec<Fact>) -> Page
         facts,
         ..Page::default()
     }
+}
+
+/// What a model is measured on, and what to call it.
+fn measured_on(
+    loaded: &Loaded,
+    path: &Path,
+    files: &[PathBuf],
+    verb: &str,
+) -> Result<(Validation, Message)> {
+    let none =
+        message!("inspect {} needs --data: the model was imported, name some to measure on", verb);
+    scored_on(loaded, path, (files, None), none, |input| match input {
+        None => message!("the run's own unseen text"),
+        Some(Input::Stories { .. }) => message!("unseen built-in stories"),
+        Some(input @ Input::Files(files)) => match input.source() == loaded.run.recipe.data {
+            true => message!("{}, learned by this run", files.name),
+            false => files.name.clone(),
+        },
+    })
 }

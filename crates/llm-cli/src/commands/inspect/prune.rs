@@ -2,8 +2,7 @@
 
 mod show;
 
-use super::measured_on::measured_on;
-use super::page_of;
+use super::{measured_on, page_of};
 use crate::args::InspectPruneArgs;
 use crate::commands::written::{check_page, write_page};
 use crate::console::{Out, note, room};

@@ -1,0 +1,40 @@
+//! What a model is scored on.
+
+use crate::console::note;
+use crate::error::{Result, usage};
+use llm_core::base::Message;
+use llm_core::message;
+use llm_core::recipe::{DataForm, DataSource};
+use llm_run::data::{Cut, Data, Input, Reading, Validation, check_about_files, one_stdin};
+use llm_run::plan::{Loaded, own_unseen};
+use std::path::{Path, PathBuf};
+
+/// The files that are given, else the unseen part of what the model's run was trained on, with what
+/// `about` says of the files or, if there are none, of that part.
+///
+/// # Errors
+/// [`RunError::Usage`](crate::RunError::Usage) with `none` where there is neither; what reading says.
+pub(super) fn scored_on<T>(
+    loaded: &Loaded,
+    path: &Path,
+    (files, form): (&[PathBuf], Option<DataForm>),
+    none: Message,
+    about: impl FnOnce(Option<&Input>) -> T,
+) -> Result<(Validation, T)> {
+    check_about_files(files, form, None)?;
+    one_stdin(files)?;
+    let (tokenizer, recipe) = (&loaded.tokenizer, &loaded.run.recipe);
+    let reading = Reading::for_model(&**tokenizer, &recipe.data, form);
+    let input = Input::again(&recipe.data, files, reading)?;
+    if input.is_none() && recipe.data == DataSource::NONE {
+        return usage(none);
+    }
+    let about = about(input.as_ref());
+    let cut = Cut { seq_len: loaded.run.model.config().seq_len, loss_on: recipe.loss_on };
+    let val = match input {
+        Some(input) => Data::whole(input, cut, tokenizer)?,
+        None => own_unseen(path, recipe, tokenizer)?,
+    };
+    val.about.iter().for_each(|label| note(message!("data    {}", label)));
+    Ok((val, about))
+}

@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::scored::scored_on;
+use super::scored::{batch_of, scored_on};
 use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
 use crate::console::{note, print, show};
@@ -12,7 +12,7 @@ use crate::messages::said;
 use crate::program::Program;
 use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
-use llm_core::base::{Message, memory, real_path, thousands};
+use llm_core::base::{Message, real_path, thousands};
 use llm_core::data::Window;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{OneProcess, Scored};
@@ -37,17 +37,11 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
     let loaded = load(&program.models, &path)?;
-    let (model, recipe) = (&loaded.run.model, &loaded.run.recipe);
-    let batch = args.batch.unwrap_or(recipe.batch_size);
-    if batch == 0 {
-        return usage("--batch 0: there is nothing to score at a time");
-    }
-    memory::require(model.inference_memory(batch, model.config().seq_len))
-        .map_err(|e| RunError::Memory(e, message!("--batch")))?;
+    let batch = batch_of(&loaded, args.batch)?;
     let none = message!("eval needs --data: a file to score");
     let files = (&args.data[..], args.data_as);
     let (val, about) = scored_on(&loaded, &path, files, none, |input| match input {
-        Some(input) => about_training_data(input, recipe),
+        Some(input) => about_training_data(input, &loaded.run.recipe),
         None => Some(message!("data    the run's own unseen text")),
     })?;
     let Loaded { mut run, tokenizer, .. } = loaded;

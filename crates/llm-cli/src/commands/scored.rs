@@ -1,8 +1,8 @@
 //! What a model is scored on.
 
 use crate::console::note;
-use crate::error::{Result, usage};
-use llm_core::base::Message;
+use crate::error::{Result, RunError, usage};
+use llm_core::base::{Message, memory};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource};
 use llm_run::data::{Cut, Data, Input, Reading, Validation, check_about_files, one_stdin};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// `about` says of the files or, if there are none, of that part.
 ///
 /// # Errors
-/// [`RunError::Usage`](crate::RunError::Usage) with `none` where there is neither; what reading says.
+/// [`RunError::Usage`] with `none` where there is neither; what reading says.
 pub(super) fn scored_on<T>(
     loaded: &Loaded,
     path: &Path,
@@ -37,4 +37,16 @@ pub(super) fn scored_on<T>(
     };
     val.about.iter().for_each(|label| note(message!("data    {}", label)));
     Ok((val, about))
+}
+
+/// Windows that are scored together, for which there has to be memory.
+pub(super) fn batch_of(loaded: &Loaded, given: Option<usize>) -> Result<usize> {
+    let model = &loaded.run.model;
+    let batch = given.unwrap_or(loaded.run.recipe.batch_size);
+    if batch == 0 {
+        return usage("--batch 0: there is nothing to score at a time");
+    }
+    memory::require(model.inference_memory(batch, model.config().seq_len))
+        .map_err(|e| RunError::Memory(e, message!("--batch")))?;
+    Ok(batch)
 }

@@ -41,19 +41,17 @@ pub(super) fn run(
         Some(gpu) => gpu.work.as_mut(),
         None => &mut OneProcess,
     };
-    for _ in 0..(steps / 5).max(3) {
-        trainer.step_with(&data, work, &mut ())?;
-    }
-    let mut times = Vec::with_capacity(steps);
-    let blocks = allocations::large_blocks();
-    for _ in 0..steps {
-        let start = Instant::now();
-        trainer.step_with(&data, work, &mut ())?;
-        times.push(start.elapsed().as_secs_f64());
-    }
+    let mut step = || Ok(trainer.step_with(&data, work, &mut ()).map(drop)?);
+    (0..(steps / 5).max(3)).try_for_each(|_| step())?;
+    let (start, mut asked) = (allocations::large_blocks(), 0);
+    let seconds = median(steps, || {
+        let before = allocations::large_blocks();
+        step()?;
+        asked += allocations::large_blocks().saturating_sub(before);
+        Ok(())
+    })?;
     // The model alone takes some, so none at all is an allocator that does not count.
-    let blocks = allocations::large_blocks().checked_sub(blocks).filter(|_| blocks > 0);
-    let seconds = median(times);
+    let blocks = (start > 0).then_some(asked);
     let own = if args.resized() { "-own" } else { "" };
     let name = format!("{}{own}", name.name());
     let measured = bench.measured(name, seconds, w.batch_size * w.seq_len, flops);

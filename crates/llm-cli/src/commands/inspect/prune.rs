@@ -4,6 +4,7 @@ mod show;
 
 use super::{measured_on, page_of};
 use crate::args::InspectPruneArgs;
+use crate::commands::scored::batch_of;
 use crate::commands::written::{check_page, write_page};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb, usage};
@@ -15,7 +16,7 @@ use crate::signals::Signals;
 use llm_core::TinyGPT;
 use llm_core::base::escape::one_line;
 use llm_core::base::real_path;
-use llm_core::base::{Message, memory, thousands};
+use llm_core::base::{Message, thousands};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::{counted, message};
 use llm_lens::{Cut, HeadName, Pruner, head_mask, with_head_mask};
@@ -41,6 +42,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let path = to_load(&args.on.load)?;
     let mut loaded = load(&program.models, &path)?;
     let on = check_model(program, &loaded, args)?;
+    batch_of(&loaded, args.batch)?;
     check_page(args.on.html.as_deref())?;
     if let (Some(save), Some(html)) = (&args.save, &args.on.html)
         && real_path(save) == real_path(html)
@@ -104,9 +106,6 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
             other
         ));
     }
-    if args.batch == Some(0) {
-        return usage("--batch 0: there is nothing to score at a time");
-    }
     if let Some(n) = args.drop.filter(|n| !(1..on).contains(n)) {
         let why = match on {
             0 | 1 => message!("no head can go"),
@@ -161,9 +160,7 @@ fn measure(
     signals: &Signals,
 ) -> Result<Found> {
     let model = &loaded.run.model;
-    let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
-    memory::require(model.inference_memory(batch, config.seq_len))
-        .map_err(|e| RunError::Memory(e, message!("--batch")))?;
+    let batch = args.batch.unwrap_or(loaded.run.recipe.batch_size);
     let on = mask.iter().filter(|on| **on).count();
     let most = args.drop.unwrap_or(on);
     let cut = match args.drop_heads.is_empty() {

@@ -103,35 +103,28 @@ impl Printed<'_> {
     fn row_formula(&self, letter: char, t: usize) -> String {
         let (s, Place { batch_index: b, head: h, .. }) = (self.walk.sizes, self.walk.place);
         let (big_t, big_h, d, at) = (s.seq_len, s.n_heads, s.head_dim, s.row(b, t, h));
-        if self.walk.one_head {
-            format!("(b*T + {letter})*C = ({b}*{big_t} + {t})*{d} = {at}")
-        } else {
-            format!("((b*T + {letter})*H + h)*D = (({b}*{big_t} + {t})*{big_h} + {h})*{d} = {at}")
-        }
+        let one = format!("(b*T + {letter})*C = ({b}*{big_t} + {t})*{d} = {at}");
+        let several =
+            format!("((b*T + {letter})*H + h)*D = (({b}*{big_t} + {t})*{big_h} + {h})*{d} = {at}");
+        self.one_or(one, several)
     }
 
     /// A row of k or v: of the group's head where several heads read one.
     fn key_formula(&self, letter: char, t: usize) -> String {
         let (s, Place { batch_index: b, head: h, .. }) = (self.walk.sizes, self.walk.place);
         let (big_t, d, at) = (s.seq_len, s.head_dim, s.key_row(b, t, h));
-        match s.kv_heads {
-            None => self.row_formula(letter, t),
-            Some(big_g) => {
-                let g = s.group(h);
-                format!(
-                    "((b*T + {letter})*G + g)*D = (({b}*{big_t} + {t})*{big_g} + {g})*{d} = {at}"
-                )
-            }
-        }
+        let (Some(big_g), g) = (s.kv_heads, s.group(h)) else { return self.row_formula(letter, t) };
+        format!("((b*T + {letter})*G + g)*D = (({b}*{big_t} + {t})*{big_g} + {g})*{d} = {at}")
     }
 
     /// `[b, h, i, j]` with letters or numbers; one head needs no h.
     fn index(&self, [b, h, i, j]: [&str; 4]) -> String {
-        if self.walk.one_head {
-            format!("[{b}, {i}, {j}]")
-        } else {
-            format!("[{b}, {h}, {i}, {j}]")
-        }
+        self.one_or(format!("[{b}, {i}, {j}]"), format!("[{b}, {h}, {i}, {j}]"))
+    }
+
+    /// What is printed of one head, or of several.
+    fn one_or<T>(&self, one: T, several: T) -> T {
+        if self.walk.one_head { one } else { several }
     }
 
     /// The place's own `[b, h, i, j]`.

@@ -99,14 +99,9 @@ fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
 ///
 /// # Errors
 /// Whatever the run would be refused for, and when standard output fails.
-fn print_config(
-    program: &Program,
-    args: &TrainArgs,
-    options: &Options,
-    threads: usize,
-) -> Result<()> {
+fn print_config(program: &Program, args: &TrainArgs, of: &Options, threads: usize) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: None };
-    let (options, _) = &in_time(&program.models, options, &clock)?;
+    let (options, _) = &in_time(&program.models, of, &clock)?;
     let plan = watched(args.output.quiet(), |watch| Plan::new(&program.models, options, watch))?;
     let decided = &plan.decided();
     print(settings::printable_config(program.models.name, decided, args, options, threads))

@@ -68,10 +68,7 @@ fn start_of(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// [`RunError::Core`] with exit code 74.
-pub(super) fn save(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<()> {
+pub fn save(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let failed = |source| Error::io(IoAction::Save, path, source).into();
     replace_file(path, write).map_err(failed)
 }

@@ -3,13 +3,12 @@
 mod prompt;
 mod table;
 
-pub(crate) use prompt::tokens as prompt_tokens;
 pub(crate) use table::row;
 pub use table::shown;
 
 use crate::args::SamplingArgs;
 use crate::console::{Out, note};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::events::{self, Event};
 use crate::signals::Signals;
 use llm_core::base::escape::{Printer, Show, safe_text};
@@ -87,21 +86,19 @@ impl Request {
         };
         sampling.check().map_err(SamplingArgs::refused)?;
         if !sampling.allowed.is_empty() && !sampling.allowed.contains(&true) {
-            let text = "--ascii-only: the vocabulary has no token of printable ASCII";
-            return Err(RunError::Usage(text.into()));
+            return usage("--ascii-only: the vocabulary has no token of printable ASCII");
         }
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
-            let why = message!("--num-samples {} is outside 1..={}", samples, MOST_SAMPLES);
-            return Err(RunError::Usage(why));
+            return usage(message!("--num-samples {} is outside 1..={}", samples, MOST_SAMPLES));
         }
         if args.stop.iter().any(|stop| stop.is_empty()) {
-            return Err(RunError::Usage("--stop: there is nothing to stop at".into()));
+            return usage("--stop: there is nothing to stop at");
         }
         let each = yes(args.print_next_top_each_step);
         let beginning = Beginning::of(learned, tokenizer.as_ref())?;
         Ok(Request {
-            prompt: prompt::tokens(&args.prompt, &**tokenizer, beginning)?,
+            prompt: args.prompt.tokens_or(&**tokenizer, beginning)?,
             tokenizer: tokenizer.clone(),
             n: args.n.unwrap_or(defaults.n),
             samples,
@@ -140,7 +137,7 @@ impl Request {
     pub fn check_slide(&self, window: usize) -> Result<()> {
         let wrong = self.slide.filter(|slide| !(1..=window).contains(slide));
         let why = |n| message!("--slide {} is outside 1..={}, the model's context", n, window);
-        wrong.map_or(Ok(()), |slide| Err(RunError::Usage(why(slide))))
+        wrong.map_or(Ok(()), |slide| usage(why(slide)))
     }
 
     /// Writes the prompt and what follows it, as often as asked for: to be read, or with `json` one
@@ -178,14 +175,12 @@ impl Request {
         signals.heed();
         for sample in 0..self.samples {
             generator.restart(sample);
+            if sample > 0 && !json {
+                out.write(b"---\n");
+            }
             let written = match json {
                 true => self.line(&mut generator, &text, [step, sample], out, signals)?,
-                false => {
-                    if sample > 0 {
-                        out.write(b"---\n");
-                    }
-                    self.stream(&mut generator, &text, out, signals)?
-                }
+                false => self.stream(&mut generator, &text, out, signals)?,
             };
             signals.check()?;
             if out.is_closed() {

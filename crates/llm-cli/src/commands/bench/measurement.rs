@@ -18,17 +18,11 @@ pub(super) struct Bench<'a> {
 
 impl Bench<'_> {
     /// The measurement of a workload, by its time, tokens and useful operations.
-    pub(super) fn measured(
-        &self,
-        workload: String,
-        seconds: f64,
-        tokens: usize,
-        operations: f64,
-    ) -> Measurement {
-        let gflops = operations / seconds / 1e9;
+    pub fn measured(&self, name: String, seconds: f64, tokens: usize, flops: f64) -> Measurement {
+        let gflops = flops / seconds / 1e9;
         Measurement {
             peer: format!("{} {}", self.program.models.name, env!("CARGO_PKG_VERSION")),
-            workload,
+            workload: name,
             ms_per_step: seconds * 1e3,
             tokens_per_s: tokens as f64 / seconds,
             threads: self.threads,

@@ -19,11 +19,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The measurement, and where the time goes, for a person.
-pub(super) fn run(
-    bench: &Bench<'_>,
-    name: BenchName,
-    w: &Workload,
-) -> Result<(Measurement, String)> {
+pub fn run(bench: &Bench<'_>, name: BenchName, w: &Workload) -> Result<(Measurement, String)> {
     let args = bench.args;
     let steps = args.steps.unwrap_or(w.steps);
     let model = w.model_of(bench.program, &args.model, w.seq_len.max(64))?;
@@ -85,15 +81,14 @@ fn prepare(of: Built, w: &Workload) -> Result<(Trainer, TokenDataset)> {
 
 /// A few more steps with spans on.
 fn by_op(
-    trainer: &mut Trainer,
+    of: &mut Trainer,
     data: &TokenDataset,
     steps: usize,
     blocks: Option<u64>,
 ) -> Result<String> {
     let steps = (steps / 4).max(3);
     let start = Instant::now();
-    let (result, times) =
-        profile::record(|| (0..steps).try_for_each(|_| trainer.step(data).map(drop)));
+    let (result, times) = profile::record(|| (0..steps).try_for_each(|_| of.step(data).map(drop)));
     let whole = start.elapsed().as_secs_f64() / steps as f64;
     result?;
     let mut rows: BTreeMap<&str, [f64; 3]> = BTreeMap::new();

@@ -7,7 +7,6 @@ use crate::commands::written::{
 };
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
 use crate::error::{Result, RunError, usage};
-use crate::generation::prompt_tokens;
 use crate::messages::{in_both, said, spelled};
 use crate::program::Program;
 use llm_core::base::escape::safe_text;
@@ -105,22 +104,17 @@ fn write_arrays(file: &Path, maps: &llm_lens::AttentionMaps) -> Result<()> {
 }
 
 /// Refuses more weights than a file of them could be opened with.
-fn check_size(
-    args: &InspectAttentionArgs,
-    chosen: &Chosen,
-    loaded: &Loaded,
-    shown: usize,
-) -> Result<()> {
+fn check_size(args: &InspectAttentionArgs, of: &Chosen, loaded: &Loaded, t: usize) -> Result<()> {
     const MOST_WEIGHTS: usize = 4_000_000;
     let model = &loaded.run.model;
     let all = model.config().n_layers * model.attention().spec().n_heads;
     // A page has all heads.
     let heads = match (&args.html, args.json || args.output.json() || args.svg.is_some()) {
         (Some(_), _) => all,
-        (None, true) => chosen.layers.len() * chosen.heads.len(),
+        (None, true) => of.layers.len() * of.heads.len(),
         (None, false) => return Ok(()),
     };
-    let weights = heads.saturating_mul(shown.saturating_mul(shown + 1) / 2);
+    let weights = heads.saturating_mul(t.saturating_mul(t + 1) / 2);
     if weights <= MOST_WEIGHTS {
         return Ok(());
     }
@@ -131,7 +125,7 @@ fn check_size(
     usage(message!(
         "--last: {} tokens and {} heads make {} weights, more than the {} that fit into a \
          file; {}",
-        shown,
+        t,
         heads,
         thousands(weights as u64),
         thousands(MOST_WEIGHTS as u64),
@@ -176,7 +170,7 @@ fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> 
     };
     let tokenizer = loaded.tokenizer.as_ref();
     let beginning = Beginning::text(&opening, tokenizer);
-    let mut tokens = prompt_tokens(&args.prompt, tokenizer, beginning)?;
+    let mut tokens = args.prompt.tokens_or(tokenizer, beginning)?;
     let window = loaded.run.model.config().seq_len;
     if tokens.len() > window {
         let n = tokens.len();

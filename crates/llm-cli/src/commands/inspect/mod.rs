@@ -44,12 +44,9 @@ fn page_of(path: &Path, program: &Program, verb: &str, facts: Vec<Fact>) -> Page
 }
 
 /// What a model is measured on, and what to call it.
-fn measured_on(
-    loaded: &Loaded,
-    path: &Path,
-    files: &[PathBuf],
-    verb: &str,
-) -> Result<(Validation, Message)> {
+type Measured = (Validation, Message);
+
+fn measured_on(loaded: &Loaded, path: &Path, files: &[PathBuf], verb: &str) -> Result<Measured> {
     let none =
         message!("inspect {} needs --data: the model was imported, name some to measure on", verb);
     scored_on(loaded, path, (files, None), none, |input| match input {

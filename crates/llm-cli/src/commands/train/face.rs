@@ -129,14 +129,10 @@ impl<'a> Shown<'a> {
         if let (Some(turns), None) = (question, sampling.prompt.flag()) {
             request.ask(turns)?;
         }
-        let most = plan.trainer.model.config().seq_len;
-        request.check_slide(most)?;
+        request.check_slide(plan.trainer.model.config().seq_len)?;
         request.window = plan.trainer.model.attention().spec().window;
         self.request = Some(request);
-        if let Some(data) = &plan.data {
-            let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
-            self.probes = probes::new(&self.args.probes, len, seq, most, plan.sample_seed)?;
-        }
+        self.probes = probes::new(&self.args.probes, plan)?;
         Ok(())
     }
 
@@ -292,20 +288,15 @@ impl Face for Shown<'_> {
         Ok(plan)
     }
 
-    fn begins(
-        &mut self,
-        plan: &Plan,
-        target: Option<&Target>,
-        identity: &mut Identity,
-    ) -> Result<()> {
+    fn begins(&mut self, plan: &Plan, target: Option<&Target>, of: &mut Identity) -> Result<()> {
         self.signals = Signals::listen();
         self.signals.heed();
         let words = banner::chosen(plan);
         self.speaker.emit(&banner::start_event(self.program, plan, &words, self.threads));
         banner::loaded(plan).iter().for_each(|line| self.speaker.say(line));
-        identity.changed = changed(plan);
+        of.changed = changed(plan);
         if plan.steps > 0 && target.is_some_and(|target| target.run.is_some()) {
-            self.about = Some(About::of(identity, plan)?);
+            self.about = Some(About::of(of, plan)?);
         }
         Ok(())
     }

@@ -16,6 +16,9 @@ use numbers::{Line, columns, lines, number};
 /// Before every line but the titles.
 const INDENT: &str = "   ";
 
+/// The cells of a row.
+type Row = Vec<String>;
+
 /// The whole text in `room` columns; `all`: nothing is left out of long sums and tables.
 pub(super) fn text(walk: &Walk, all: bool, room: usize) -> String {
     let mut page = Printed { walk, all, room, steps: 0, text: String::new() };
@@ -62,18 +65,12 @@ impl Printed<'_> {
     }
 
     fn table(&mut self, rows: &[Vec<String>]) {
-        columns(rows, self.room.saturating_sub(INDENT.len()))
-            .iter()
-            .for_each(|line| self.line(line));
+        let lines = columns(rows, self.room.saturating_sub(INDENT.len()));
+        lines.iter().for_each(|line| self.line(line));
     }
 
     /// The first and the last few of `n` rows, and those of `wanted`.
-    fn rows(
-        &self,
-        n: usize,
-        wanted: &[usize],
-        row: impl Fn(usize) -> Vec<String>,
-    ) -> Vec<Vec<String>> {
+    fn rows(&self, n: usize, wanted: &[usize], row: impl Fn(usize) -> Row) -> Vec<Row> {
         let shown = |line| match line {
             Line::At(at) => row(at),
             Line::More(n) => vec![said(message!("… {} more", n))],

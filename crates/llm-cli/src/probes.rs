@@ -81,10 +81,7 @@ pub fn run(
             out.write(&events::line(&Event::Probe { offset: start, target, top1 }));
             continue;
         }
-        let verdict = match top1 == target {
-            true => message!("[OK]"),
-            false => message!("[MISMATCH]"),
-        };
+        let verdict = if top1 == target { message!("[OK]") } else { message!("[MISMATCH]") };
         let shown_from = ctx.saturating_sub(args.sanity_preview.unwrap_or(120));
         let preview = tokenizer.decode(&context[shown_from..])?;
         let mut text = said(message!(

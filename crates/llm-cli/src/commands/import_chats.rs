@@ -45,15 +45,10 @@ pub(super) fn import_chats(program: &Program, args: &ImportArgs) -> Result<()> {
     replace_file(&args.save, |out| found.write(out)).map_err(refused)?;
     let (conversations, left_out) = (found.conversations.len(), found.left_out);
     let messages = found.conversations.iter().map(Vec::len).sum();
-    let path = args.save.display().to_string();
+    let path = &args.save.display().to_string();
     let mut out = Out::default();
     if args.output.json() {
-        out.write(&events::line(&Event::Imported {
-            conversations,
-            messages,
-            left_out,
-            path: &path,
-        }));
+        out.write(&events::line(&Event::Imported { conversations, messages, left_out, path }));
     }
     if !args.output.quiet() {
         let (what, of) = (counted!(conversations, "conversation"), counted!(messages, "message"));
@@ -62,7 +57,7 @@ pub(super) fn import_chats(program: &Program, args: &ImportArgs) -> Result<()> {
             None => message!("imported {} of {}", what, of),
         });
         left(left_out).into_iter().for_each(note);
-        note(message!("saved conversations '{}'", one_line(&path)));
+        note(message!("saved conversations '{}'", one_line(path)));
         let (name, data) =
             (next_commands::program(program), next_commands::data(from_ref(&args.save), &[]));
         note(message!("next    {}{} --time 2m", name, data));

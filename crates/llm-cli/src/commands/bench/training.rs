@@ -55,8 +55,7 @@ pub fn run(bench: &Bench<'_>, name: BenchName, w: &Workload) -> Result<(Measurem
         let measured = Measurement { device, share_of_peak: None, ..measured };
         return Ok((measured, String::new()));
     }
-    let table =
-        if args.json() { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
+    let table = if args.json() { String::new() } else { ops(&mut trainer, &data, steps, blocks)? };
     Ok((Measurement { large_allocations: blocks, ..measured }, table))
 }
 
@@ -80,12 +79,7 @@ fn prepare(of: Built, w: &Workload) -> Result<(Trainer, TokenDataset)> {
 }
 
 /// A few more steps with spans on.
-fn by_op(
-    of: &mut Trainer,
-    data: &TokenDataset,
-    steps: usize,
-    blocks: Option<u64>,
-) -> Result<String> {
+fn ops(of: &mut Trainer, data: &TokenDataset, steps: usize, blocks: Option<u64>) -> Result<String> {
     let steps = (steps / 4).max(3);
     let start = Instant::now();
     let (result, times) = profile::record(|| (0..steps).try_for_each(|_| of.step(data).map(drop)));

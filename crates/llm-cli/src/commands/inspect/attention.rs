@@ -142,12 +142,10 @@ struct Chosen {
 impl Chosen {
     fn new(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Chosen> {
         let model = &loaded.run.model;
-        let one = |what: &str, given: Option<usize>, all: usize, counted: Message| match given {
+        let one = |what: &str, given: Option<usize>, all: usize, has: Message| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
-            Some(i) => {
-                usage(message!("--{} {}: the model has {}, counted from 0", what, i, counted))
-            }
+            Some(i) => usage(message!("--{} {}: the model has {}, counted from 0", what, i, has)),
         };
         let (layers, heads) = (model.config().n_layers, model.attention().spec().n_heads);
         Ok(Chosen {

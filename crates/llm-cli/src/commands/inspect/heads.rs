@@ -42,10 +42,8 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     signals.heed();
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
     signals.check()?;
-    let windows = match report.windows {
-        1 => message!("1 window"),
-        n => message!("{} windows", thousands(n)),
-    };
+    let n = report.windows;
+    let windows = if n == 1 { message!("1 window") } else { message!("{} windows", thousands(n)) };
     let measured = message!("{}: {} tokens in {}", name, thousands(report.tokens), windows);
     let page = || page(program, &path, &measured, &report);
     write_page(args.html.as_deref(), args.output.quiet(), page)?;

@@ -102,10 +102,7 @@ fn compared(config: &Config, n_heads: usize) -> usize {
 fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usize) -> String {
     let [v, t, c, l] = report.sizes;
     let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
-    let off = match heads_off {
-        0 => message!(""),
-        n => message!(", {} switched off", n),
-    };
+    let off = if heads_off == 0 { message!("") } else { message!(", {} switched off", heads_off) };
     let mut text = said(message!(
         "{}: L={}, C={} wide, H={} of D={}{}, context T={}, V={} tokens\n",
         title,

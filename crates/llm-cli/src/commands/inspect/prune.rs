@@ -107,10 +107,8 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
         ));
     }
     if let Some(n) = args.drop.filter(|n| !(1..on).contains(n)) {
-        let why = match on {
-            0 | 1 => message!("no head can go"),
-            on => message!("1 to {} can go", on - 1),
-        };
+        let some = message!("1 to {} can go", on.saturating_sub(1));
+        let why = if on < 2 { message!("no head can go") } else { some };
         return usage(message!("--drop {}: of {} heads that are on, {}", n, on, why));
     }
     let mut left = mask.clone();

@@ -74,10 +74,10 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let model = &run.model;
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);
-    if let Some(given) = args.heads.filter(|&given| given != heads) {
+    if let Some(n) = args.heads.filter(|&n| n != heads) {
         return usage(message!(
             "--heads {}: the loaded model has {}; leave the flag out",
-            given,
+            n,
             heads
         ));
     }

@@ -7,7 +7,7 @@ use crate::args::TrainArgs;
 use crate::console::{Out, note, noted};
 use crate::error::{Result, sentence};
 use crate::events::{self, Event as Json};
-use crate::generation::Request;
+use crate::generation::{Request, To};
 use crate::messages::{in_both, lasting, spelled};
 use crate::next_commands;
 use crate::probes;
@@ -380,7 +380,8 @@ impl Face for Shown<'_> {
                     note(message!("a sample is not kept: {}", sentence(&e)));
                 }
             };
-            request.write(run.model, step, &mut speaker.out, signals, speaker.json, keep)
+            let to = To { out: &mut speaker.out, signals, json: speaker.json, step };
+            request.write(run.model, to, keep)
         })
     }
 

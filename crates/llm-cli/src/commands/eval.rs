@@ -8,7 +8,7 @@ use crate::args::EvalArgs;
 use crate::console::{note, print, show};
 use crate::error::{Result, RunError, usage};
 use crate::events::{self, BesideF32, Event};
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use crate::program::Program;
 use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
@@ -196,9 +196,9 @@ fn table(report: &Report) -> String {
         e.perplexity()
     ));
     if let Some(bits) = report.bits_per_byte() {
-        text.push_str(&said(message!("bits per byte  {:.4}\n", bits)));
+        text.tell(message!("bits per byte  {:.4}\n", bits));
     }
-    text.push_str(&said(message!("top-1          {:.2} %\n", 100.0 * e.accuracy)));
+    text.tell(message!("top-1          {:.2} %\n", 100.0 * e.accuracy));
     if let Some(facts) = &report.facts {
         text.push_str(&facts_table(facts));
     }

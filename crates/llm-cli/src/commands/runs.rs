@@ -3,7 +3,7 @@
 use crate::args::{RunsArgs, RunsOrder};
 use crate::console::{columns, json_line, note, print, show};
 use crate::error::{Result, RunError, sentence};
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
@@ -122,7 +122,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     };
     let mut text: String = cells.iter().map(line).collect();
     if runs.iter().any(lowest) {
-        text.push_str(&said("* lowest validation loss of the runs on the same data\n"));
+        text.tell("* lowest validation loss of the runs on the same data\n");
     }
     text
 }

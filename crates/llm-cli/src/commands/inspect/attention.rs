@@ -7,7 +7,7 @@ use crate::commands::written::{
 };
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
 use crate::error::{Result, RunError, usage};
-use crate::messages::{in_both, said, spelled};
+use crate::messages::{Tell, in_both, said, spelled};
 use crate::program::Program;
 use llm_core::base::escape::safe_text;
 use llm_core::base::{Message, memory, real_path, replace_file, thousands};
@@ -245,7 +245,7 @@ impl View<'_> {
         });
         if let Some(window) = self.attention.window {
             let sees = message!("a row sees {} columns: blank is outside its window\n", window);
-            text.push_str(&said(sees));
+            text.tell(sees);
         }
         for layer in self.chosen.layers.clone() {
             let heads = self.heads(layer).into_iter().map(|(title, map)| {
@@ -260,7 +260,7 @@ impl View<'_> {
             let heads: Vec<_> = heads.collect();
             let maps: Vec<_> = heads.iter().map(|(t, map)| (t.clone(), &map[..])).collect();
             let tokens = &self.maps.tokens[skipped..];
-            text.push_str(&said(message!("\nlayer {}\n", layer)));
+            text.tell(message!("\nlayer {}\n", layer));
             text.push_str(&heat_map(tokens, self.first + skipped, &maps, ink, columns));
         }
         text

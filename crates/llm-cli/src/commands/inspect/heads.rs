@@ -5,7 +5,7 @@ use crate::args::MeasuredArgs;
 use crate::commands::written::{check_page, write_page};
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
-use crate::messages::{in_both, said};
+use crate::messages::{Tell, in_both, said};
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_core::base::{Message, memory, thousands};
@@ -91,14 +91,12 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
     columns.resize(1 + report.uniform.len(), Shown::right(1, 6));
     let mut text = said(message!("measured on {}", measured)) + "\n\n";
     text.push_str(&table(&columns, &rows, room));
-    text.push_str(&said(
+    text.tell(
         "\nMean weight on such places; even: what even attention to everything puts there.\n\
          Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
-    ));
+    );
     if report.uniform.iter().any(|(column, _)| *column == Column::Weight(Role::Answer)) {
-        text.push_str(&said(
-            "answer is measured where the story has to tell a word that was said before.\n",
-        ));
+        text.tell("answer is measured where the story has to tell a word that was said before.\n");
     }
     text.push('\n');
     for row in &report.rows {
@@ -114,7 +112,7 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
     }
-    text.push_str(&said("\noutputs           mean      std      min      max\n"));
+    text.tell("\noutputs           mean      std      min      max\n");
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let line = |name: &str, s: &Spread| {
             let Spread { mean, std, min, max } = s;
@@ -124,9 +122,7 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
         text.push_str(&line("A", &spreads.concatenated));
         text.push_str(&line("A·W_o", &spreads.projected));
     }
-    text.push_str(&said(
-        "A: the heads side by side; A·W_o: mixed, the same shape with other numbers.\n",
-    ));
+    text.tell("A: the heads side by side; A·W_o: mixed, the same shape with other numbers.\n");
     text
 }
 

@@ -3,7 +3,7 @@
 use crate::args::InspectModelArgs;
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError, usage};
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use crate::program::Program;
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, bytes, thousands};
@@ -116,11 +116,11 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usiz
     ));
     if !report.beyond.is_empty() {
         let beyond = report.beyond.iter().map(|more| format!("{} {}", more.setting, more.value));
-        text.push_str(&said(message!("beyond the baseline: {}\n", Message::list(beyond))));
+        text.tell(message!("beyond the baseline: {}\n", Message::list(beyond)));
     }
     text.push_str(&of_heads(heads, report.head_dim));
     text.push('\n');
-    text.push_str(&said("tensor              shape                count    share\n"));
+    text.tell("tensor              shape                count    share\n");
     // The blocks are all alike: one line stands for the tensor of each.
     let in_later_block = |t: &TensorRow| t.name.starts_with("blocks.") && !is_of_first_block(t);
     for tensor in report.tensors.iter().filter(|t| !in_later_block(t)) {
@@ -144,7 +144,7 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usiz
     }
     text.push_str(&format!("\n{}\n\n", said(of_attention(report))));
     let m = report.memory;
-    text.push_str(&said(message!(
+    text.tell(message!(
         "memory of training with {} windows of {} tokens: {}\n  \
          weights {} · gradients {} · moments {} · activations {}\n\n",
         b,
@@ -154,7 +154,7 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usiz
         bytes(m.gradients),
         bytes(m.moments),
         bytes(m.activations)
-    )));
+    ));
     text + &costs(report, room) + &known(room)
 }
 
@@ -169,30 +169,26 @@ fn of_heads(spec: &AttentionSpec, head_dim: usize) -> String {
         };
         let all = Message::list((0..groups).map(group));
         let (kept, of_all) = (2 * groups * head_dim, 2 * spec.n_heads * head_dim);
-        text.push_str(&said(message!("heads that read the same keys and values: {}\n", all)));
-        text.push_str(&said(message!(
-            "of a token a block keeps 2·G·D = {} numbers, not {}\n",
-            kept,
-            of_all
-        )));
+        text.tell(message!("heads that read the same keys and values: {}\n", all));
+        text.tell(message!("of a token a block keeps 2·G·D = {} numbers, not {}\n", kept, of_all));
     }
     if let Some(rotary) = &spec.rotary {
         let frequencies = rotary.frequencies(head_dim);
         let last = frequencies.last().copied().unwrap_or(1.0);
-        text.push_str(&said(message!(
+        text.tell(message!(
             "rotary positions: pairs of {} channels turn by 1 to {:.2e} radians a position\n",
             2 * frequencies.len(),
             last
-        )));
+        ));
         if rotary.scaling.is_some() {
-            text.push_str(&said("low frequencies are scaled, for longer texts\n"));
+            text.tell("low frequencies are scaled, for longer texts\n");
         }
     }
     if let Some(window) = spec.window {
-        text.push_str(&said(message!("a token sees the last {}, itself among them\n", window)));
+        text.tell(message!("a token sees the last {}, itself among them\n", window));
     }
     if spec.qk_norm {
-        text.push_str(&said("queries and keys are normed\n"));
+        text.tell("queries and keys are normed\n");
     }
     text
 }

@@ -155,15 +155,10 @@ impl Request {
     ///
     /// # Errors
     /// [`RunError::Signal`] after a signal; what generation refuses.
-    pub fn write(
-        &self,
-        model: &TinyGPT,
-        mut to: To<'_>,
-        mut keep: impl FnMut(&Sample),
-    ) -> Result<()> {
+    pub fn write(&self, of: &TinyGPT, mut to: To<'_>, mut keep: impl FnMut(&Sample)) -> Result<()> {
         let all = self.prompt.len().saturating_add(self.n);
-        let longer = with_room(model, self.window.filter(|_| self.slide.is_none()), all);
-        let model = longer.as_ref().unwrap_or(model);
+        let longer = with_room(of, self.window.filter(|_| self.slide.is_none()), all);
+        let model = longer.as_ref().unwrap_or(of);
         let window = model.config().seq_len;
         self.check_slide(window)?;
         let slide = self.slide.unwrap_or(1);

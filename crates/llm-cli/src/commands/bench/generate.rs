@@ -11,8 +11,7 @@ use llm_core::kernels::peak;
 use llm_core::message;
 
 /// A workload whose model writes, its context, and the tokens that are written at most.
-const MODELS: [(BenchName, usize, usize); 2] =
-    [(BenchName::W1, 64, 63), (BenchName::W4, 1024, 128)];
+const MODELS: &[(BenchName, usize, usize)] = &[(BenchName::W1, 64, 63), (BenchName::W4, 1024, 128)];
 /// Default number of texts.
 const TEXTS: usize = 5;
 
@@ -23,7 +22,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let mut measurements = Vec::new();
     let after = args.after.unwrap_or(1);
     // Sizes of your own: one model, and the others' are those of the larger.
-    let models = if args.sized() { &MODELS[1..] } else { &MODELS };
+    let models = if args.sized() { &MODELS[1..] } else { MODELS };
     for &(name, context, n) in models {
         let w = workload(name).ok_or_else(|| RunError::Internal("no such workload".into()))?;
         let (w, context) = (w.with(args), args.seq.unwrap_or(context));

@@ -225,17 +225,15 @@ fn costs(report: &ModelReport, room: usize) -> String {
         n => said(message!("{} heads of {}", n, costs.head_dim)),
     };
     let [_, seq] = report.batch;
-    let rows: [Vec<String>; 5] = [
-        row(message!("a block's attention on {} tokens", seq), &heads),
-        row("  multiplications, Q·Kᵀ         H·(T²·D)".into(), &|of| {
-            thousands(of.score_macs)
-        }),
-        row("  multiplications, P·V          H·(T²·D)".into(), &|of| thousands(of.value_macs)),
-        row("  multiplications, projections  4·T·C²".into(), &|of| {
-            thousands(of.projection_macs)
-        }),
-        row("  numbers through softmax       H·T²".into(), &|of| thousands(of.softmax_elements)),
+    let parts: [(&str, fn(&AttentionCost) -> u64); 4] = [
+        ("  multiplications, Q·Kᵀ         H·(T²·D)", |of| of.score_macs),
+        ("  multiplications, P·V          H·(T²·D)", |of| of.value_macs),
+        ("  multiplications, projections  4·T·C²", |of| of.projection_macs),
+        ("  numbers through softmax       H·T²", |of| of.softmax_elements),
     ];
+    let mut rows: Vec<Vec<String>> =
+        vec![row(message!("a block's attention on {} tokens", seq), &heads)];
+    rows.extend(parts.map(|(name, of)| row(name.into(), &|costs| thousands(of(costs)))));
     let mut columns = vec![Column::left(0, 40)];
     columns.resize(1 + report.attention.len(), Column::right(2, 18));
     table(&columns, &rows, room) + "\n"

@@ -75,11 +75,8 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);
     if let Some(n) = args.heads.filter(|&n| n != heads) {
-        return usage(message!(
-            "--heads {}: the loaded model has {}; leave the flag out",
-            n,
-            heads
-        ));
+        let why = message!("--heads {}: the loaded model has {}; leave the flag out", n, heads);
+        return usage(why);
     }
     let layer = args.layer.unwrap_or(0);
     if layer >= config.n_layers {

@@ -5,7 +5,7 @@
 use crate::error::{Result, RunError};
 use crate::messages::said;
 use crate::voice;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use llm_core::base::Message;
 use llm_core::base::escape::{escaped_json, safe_lines};
 use llm_messages::columns::broken;
@@ -109,12 +109,13 @@ const BAR: &str = "{spinner} [{wide_bar}] ";
 /// Columns from which a line has room for a bar; below, numbers alone say how far it is.
 const ROOM_FOR_A_BAR: usize = 75;
 
-/// A bar on a terminal that can move its cursor; none elsewhere, or when it is to be `quiet`.
+/// A bar on a terminal that can move its cursor; none elsewhere, or when it is to be `quiet`. It goes
+/// away with its value.
 pub(crate) fn bar(len: u64, style: &str, quiet: bool) -> Option<ProgressBar> {
     if quiet || voice::is_silent() || !io::stderr().is_terminal() {
         return None;
     }
-    let bar = ProgressBar::new(len);
+    let bar = ProgressBar::new(len).with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template(fitted(style, room_for_notes())) {
         bar.set_style(style.progress_chars("#>-"));
     }

@@ -52,15 +52,7 @@ impl Progress {
 
     /// Takes the bar away.
     pub fn finish(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.finish();
+        self.bar = None;
     }
 }
 
@@ -101,13 +93,6 @@ impl Watching {
     fn share(&self, scored: u64) -> Message {
         message!("{} of {} tokens", thousands(scored), thousands(self.total))
     }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 /// What a measurement did not score.
@@ -125,7 +110,7 @@ pub fn scored_in_time(of: &Scored, say: impl FnOnce(Message)) {
 /// Does `make` with a bar, as soon as there is something to learn.
 pub(crate) fn watched<T>(quiet: bool, make: impl FnOnce(&tokenizers::Watching<'_>) -> T) -> T {
     let shown: OnceLock<Option<ProgressBar>> = OnceLock::new();
-    let made = make(&|step, total| {
+    make(&|step, total| {
         let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
         let new = || bar(total, style, quiet).map(|bar| bar.with_message(said("reading words")));
         let Some(bar) = shown.get_or_init(new) else { return };
@@ -133,9 +118,5 @@ pub(crate) fn watched<T>(quiet: bool, make: impl FnOnce(&tokenizers::Watching<'_
             Learning::Read(bytes) => bar.set_position(bytes as u64),
             Learning::Merge => bar.set_message(said("merging the pairs that come most often")),
         }
-    });
-    if let Some(Some(bar)) = shown.get() {
-        bar.finish_and_clear();
-    }
-    made
+    })
 }

@@ -6,7 +6,6 @@ mod clap_error;
 mod command;
 mod compare;
 mod crew;
-mod duration;
 mod import_export;
 mod inspect;
 mod misplaced;

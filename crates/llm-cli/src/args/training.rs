@@ -2,7 +2,6 @@
 //! the preset or the built-in values, in that order.
 
 use super::choices::{ENDS, FORMS, PRESETS, arches};
-use super::duration::duration;
 use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
 use crate::crew::members;
 use crate::flags::{Further, HEADS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
@@ -10,6 +9,7 @@ use crate::words::{flags, one_of};
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
+use llm_run::numbers::duration;
 use llm_run::options::{Habits, Options};
 use llm_run::settings::Given;
 use std::collections::BTreeMap;

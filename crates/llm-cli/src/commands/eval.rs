@@ -104,7 +104,7 @@ fn score(
         }
         signals.pending().is_some()
     });
-    shown.finish();
+    drop(shown);
     let scored = scored?;
     scored_in_time(&scored, |line| {
         if !quiet {

@@ -80,13 +80,6 @@ impl Speaker {
         }
     }
 
-    /// Lines that are in the language of the person already.
-    fn say_lines(&self, lines: &str) {
-        if !self.quiet {
-            lines.lines().for_each(noted);
-        }
-    }
-
     pub(super) fn emit(&mut self, event: &Json<'_>) {
         if self.json {
             self.out.write(&events::line(event));
@@ -210,7 +203,9 @@ impl<'a> Shown<'a> {
                 100.0 * known.most_frequent,
                 100.0 * known.last_mentioned
             ));
-            self.progress.aside(|| self.speaker.say_lines(&facts_table(found)));
+            if !self.speaker.quiet {
+                self.progress.aside(|| facts_table(found).lines().for_each(noted));
+            }
         }
     }
 
@@ -337,7 +332,7 @@ impl Face for Shown<'_> {
                 watching.position(*scored);
             }
             Event::Scored(scored) => {
-                self.watching.take().iter().for_each(Watching::finish);
+                self.watching = None;
                 scored_in_time(scored, |line| self.speaker.say(line));
             }
             Event::Saved { step, path, .. } => {

@@ -50,3 +50,24 @@ pub(super) fn batch_of(loaded: &Loaded, given: Option<usize>) -> Result<usize> {
         .map_err(|e| RunError::Memory(e, message!("--batch")))?;
     Ok(batch)
 }
+
+/// What `inspect` measures a model on, and what to call it.
+pub(super) type Measured = (Validation, Message);
+
+pub fn measured_on(
+    loaded: &Loaded,
+    path: &Path,
+    files: &[PathBuf],
+    verb: &str,
+) -> Result<Measured> {
+    let none =
+        message!("inspect {} needs --data: the model was imported, name some to measure on", verb);
+    scored_on(loaded, path, (files, None), none, |input| match input {
+        None => message!("the run's own unseen text"),
+        Some(Input::Stories { .. }) => message!("unseen built-in stories"),
+        Some(input @ Input::Files(files)) => match input.source() == loaded.run.recipe.data {
+            true => message!("{}, learned by this run", files.name),
+            false => files.name.clone(),
+        },
+    })
+}

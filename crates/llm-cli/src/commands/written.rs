@@ -2,9 +2,10 @@
 
 use crate::console::note;
 use crate::error::{Result, RunError};
+use crate::program::Program;
 use llm_core::base::{escape::one_line, replace_file};
 use llm_core::{Error, IoAction, message};
-use llm_report::Page;
+use llm_report::{Fact, Page};
 use llm_run::folder::{PAGE, REPORT, may_replace};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -33,6 +34,17 @@ pub(super) fn check_page(path: Option<&Path>) -> Result<()> {
         return Err(refused(path, io::Error::other("it is the page of a run")));
     }
     Ok(())
+}
+
+/// The page of `inspect` about a checkpoint, with what is known of it alone.
+pub(super) fn page_of(path: &Path, program: &Program, verb: &str, facts: Vec<Fact>) -> Page {
+    let (name, version) = (program.models.name, env!("CARGO_PKG_VERSION"));
+    Page {
+        title: one_line(&path.display().to_string()),
+        made_by: format!("{name} {version} inspect {verb}"),
+        facts,
+        ..Page::default()
+    }
 }
 
 /// Writes a page, if one is asked for, and says where it is.

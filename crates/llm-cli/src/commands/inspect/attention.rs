@@ -1,9 +1,8 @@
 //! `inspect attention`.
 
-use super::page_of;
 use crate::args::InspectAttentionArgs;
 use crate::commands::written::{
-    begins_with, check_page, check_place, save, say_written, write_page,
+    begins_with, check_page, check_place, page_of, save, say_written, write_page,
 };
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
 use crate::error::{Result, RunError, usage};

@@ -1,8 +1,8 @@
 //! `inspect heads`.
 
-use super::{measured_on, page_of};
 use crate::args::MeasuredArgs;
-use crate::commands::written::{check_page, write_page};
+use crate::commands::scored::measured_on;
+use crate::commands::written::{check_page, page_of, write_page};
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
 use crate::messages::{Tell, in_both, said};

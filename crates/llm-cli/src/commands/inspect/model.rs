@@ -225,7 +225,8 @@ fn costs(report: &ModelReport, room: usize) -> String {
         n => said(message!("{} heads of {}", n, costs.head_dim)),
     };
     let [_, seq] = report.batch;
-    let parts: [(&str, fn(&AttentionCost) -> u64); 4] = [
+    type Count = fn(&AttentionCost) -> u64;
+    let parts: [(&str, Count); 4] = [
         ("  multiplications, Q·Kᵀ         H·(T²·D)", |of| of.score_macs),
         ("  multiplications, P·V          H·(T²·D)", |of| of.value_macs),
         ("  multiplications, projections  4·T·C²", |of| of.projection_macs),

@@ -2,10 +2,9 @@
 
 mod show;
 
-use super::{measured_on, page_of};
 use crate::args::InspectPruneArgs;
-use crate::commands::scored::batch_of;
-use crate::commands::written::{check_page, write_page};
+use crate::commands::scored::{batch_of, measured_on};
+use crate::commands::written::{check_page, page_of, write_page};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb, usage};
 use crate::messages::{in_both, said};

@@ -1,6 +1,6 @@
 //! `tokenizer info`.
 
-use super::open;
+use super::source::open;
 use crate::args::InfoArgs;
 use crate::console::{Out, json_line};
 use crate::error::{Result, RunError};

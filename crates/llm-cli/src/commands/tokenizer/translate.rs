@@ -1,6 +1,6 @@
 //! `tokenizer encode` and `tokenizer decode`.
 
-use super::open;
+use super::source::open;
 use crate::args::{DecodeArgs, EncodeArgs, number_words};
 use crate::console::{Out, json_line};
 use crate::error::{Result, RunError};

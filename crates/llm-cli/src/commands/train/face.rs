@@ -2,7 +2,7 @@
 
 use super::super::banner;
 use super::super::eval::facts_table;
-use super::refuse_prompt_alone;
+use super::alone::refuse_prompt_alone;
 use crate::args::TrainArgs;
 use crate::console::{Out, note, noted};
 use crate::error::{Result, sentence};

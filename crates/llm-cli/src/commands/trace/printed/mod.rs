@@ -17,7 +17,7 @@ use numbers::{Line, columns, lines, number};
 const INDENT: &str = "   ";
 
 /// The cells of a row.
-type Row = Vec<String>;
+type Cells = Vec<String>;
 
 /// The whole text in `room` columns; `all`: nothing is left out of long sums and tables.
 pub(super) fn text(walk: &Walk, all: bool, room: usize) -> String {
@@ -70,7 +70,7 @@ impl Printed<'_> {
     }
 
     /// The first and the last few of `n` rows, and those of `wanted`.
-    fn rows(&self, n: usize, wanted: &[usize], row: impl Fn(usize) -> Row) -> Vec<Row> {
+    fn rows(&self, n: usize, wanted: &[usize], row: impl Fn(usize) -> Cells) -> Vec<Cells> {
         let shown = |line| match line {
             Line::At(at) => row(at),
             Line::More(n) => vec![said(message!("… {} more", n))],

@@ -35,12 +35,10 @@ pub enum Parsed {
 /// Reads the words, the program's name first. Training needs no verb; `train` and `help` are
 /// understood all the same.
 pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Parsed {
-    let command = command(program);
-    // Chinese has no spaces at which clap could break lines.
-    let mut command = match Lang::chosen() {
-        Lang::En => command,
-        Lang::Zh => command.term_width(0),
-    };
+    let mut command = command(program);
+    if Lang::chosen() == Lang::Zh {
+        command = command.term_width(0); // there are no spaces at which clap could break lines
+    }
     parse_with(program, &mut command, words, settings::read)
 }
 
@@ -83,10 +81,8 @@ pub(crate) fn parse_with(
         Ok(cli) => Parsed::Run(Box::new(Cli { train: cli.train.with_dataset(), ..cli })),
         Err(e) if e.kind() == ErrorKind::DisplayHelp => {
             let text = e.render().to_string();
-            Parsed::Text(match Lang::chosen() {
-                Lang::En => text,
-                Lang::Zh => in_chinese(&text, columns().min(WIDEST)),
-            })
+            let chinese = || in_chinese(&text, columns().min(WIDEST));
+            Parsed::Text(if Lang::chosen() == Lang::Zh { chinese() } else { text })
         }
         Err(e) if e.kind() == ErrorKind::DisplayVersion => {
             let is_long = words.iter().any(|word| word == "--version");

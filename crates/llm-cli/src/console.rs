@@ -5,7 +5,7 @@
 use crate::error::{Result, RunError};
 use crate::messages::said;
 use crate::voice;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use llm_core::base::Message;
 use llm_core::base::escape::{escaped_json, safe_lines};
 use llm_messages::columns::broken;
@@ -41,11 +41,6 @@ impl Out {
     /// [`Out::finish`]. Either way the caller goes on.
     pub fn write(&mut self, bytes: &[u8]) {
         self.write_to(&mut io::stdout().lock(), bytes);
-    }
-
-    /// A text for a person, in the language that was chosen.
-    pub fn tell(&mut self, text: impl Into<Message>) {
-        self.show(&said(text));
     }
 
     /// A text for a person that is in that language already; it cannot control the terminal.
@@ -86,14 +81,6 @@ impl Out {
     }
 }
 
-/// A whole result for a person, in the language that was chosen.
-///
-/// # Errors
-/// As [`Out::finish`].
-pub fn tell(result: impl Into<Message>) -> Result<()> {
-    show(&said(result))
-}
-
 /// A whole result for a person that is in that language already; it cannot control the terminal.
 ///
 /// # Errors
@@ -117,22 +104,18 @@ pub fn noted(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Whether standard error is a terminal.
-pub fn stderr_is_terminal() -> bool {
-    io::stderr().is_terminal()
-}
-
 /// How the style of a line with a bar begins where there is room for one.
 const BAR: &str = "{spinner} [{wide_bar}] ";
 /// Columns from which a line has room for a bar; below, numbers alone say how far it is.
 const ROOM_FOR_A_BAR: usize = 75;
 
-/// A bar on a terminal that can move its cursor; none elsewhere, or when it is to be `quiet`.
+/// A bar on a terminal that can move its cursor; none elsewhere, or when it is to be `quiet`. It goes
+/// away with its value.
 pub(crate) fn bar(len: u64, style: &str, quiet: bool) -> Option<ProgressBar> {
-    if quiet || voice::is_silent() || !stderr_is_terminal() {
+    if quiet || voice::is_silent() || !io::stderr().is_terminal() {
         return None;
     }
-    let bar = ProgressBar::new(len);
+    let bar = ProgressBar::new(len).with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template(fitted(style, room_for_notes())) {
         bar.set_style(style.progress_chars("#>-"));
     }

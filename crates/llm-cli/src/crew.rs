@@ -125,16 +125,11 @@ pub(crate) fn alone(what: &str) -> Result<()> {
 /// Why there is no crew, and what helps.
 fn not_joined(e: &llm_crew_mpi::MpiError, launcher: Option<(Launcher, usize)>) -> Message {
     let how = match launcher {
-        Some((launcher, size)) => {
-            message!("{} processes were started by {}", size, launcher.name())
-        }
+        Some((of, size)) => message!("{} processes were started by {}", size, of.name()),
         None => message!("--crew mpi"),
     };
-    message!(
-        "{}: {}; install openmpi-bin or mpich, or name the library with LLM_MPI",
-        how,
-        e.message()
-    )
+    let why = e.message();
+    message!("{}: {}; install openmpi-bin or mpich, or name the library with LLM_MPI", how, why)
 }
 
 /// What is said when all must end because of one.

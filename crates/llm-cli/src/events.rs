@@ -2,7 +2,7 @@
 
 use crate::console::json_line;
 use llm_core::TokenId;
-use llm_core::generate::Finish;
+use llm_core::generate::{Finish, Written};
 use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
@@ -173,6 +173,22 @@ pub struct BesideF32 {
     pub f32_loss: f64,
     /// Share of tokens with the same first choice.
     pub same_first_choice: f64,
+}
+
+/// The event of a text: its step and which of several it is, what it began with, as text and in
+/// tokens, what was written, and what was likely to come.
+pub fn sample(
+    [step, sample]: [u64; 2],
+    (prompt, prompt_ids): (&str, &[TokenId]),
+    written: &Written,
+    next: &[Vec<NextToken>],
+) -> Vec<u8> {
+    let text = &String::from_utf8_lossy(&written.text);
+    let choices = || written.choices.iter();
+    let ids = &choices().map(|choice| choice.token).collect::<Vec<_>>();
+    let logprobs = &choices().map(|choice| choice.logprob).collect::<Vec<_>>();
+    let finish = written.finish;
+    line(&Event::Sample { step, sample, prompt, text, prompt_ids, ids, logprobs, finish, next })
 }
 
 /// The event as a line.

@@ -15,7 +15,6 @@
 //! | [`error`] | what ends a command, exit codes |
 //! | `variables` | words of the environment that choose kernels and the language |
 //! | [`console`] | the terminal's two ends |
-//! | `learning` | progress of training a vocabulary |
 //! | `crew` | several processes on one run |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
@@ -53,8 +52,6 @@ mod looks;
 pub mod error;
 
 pub mod console;
-
-mod learning;
 
 mod crew;
 

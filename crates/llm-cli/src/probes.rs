@@ -2,7 +2,7 @@
 
 use crate::args::ProbeArgs;
 use crate::console::Out;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::events::{self, Event};
 use crate::generation::{row, shown};
 use crate::messages::said;
@@ -11,38 +11,34 @@ use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::{Probed, Probes};
+use llm_run::plan::Plan;
 
 /// Most places that one command looks at.
 const MOST: usize = 1_000_000;
 
-/// What the flags ask for, if anything, on data of `len` tokens; contexts are `seq_len` long unless
-/// said otherwise, `most` at the most.
+/// What the flags ask for, if anything, on the data of a run; contexts are as long as its windows
+/// unless said otherwise.
 ///
 /// # Errors
 /// [`RunError::Usage`] when a place lies outside the data or there are too many.
-pub fn new(
-    args: &ProbeArgs,
-    len: usize,
-    seq_len: usize,
-    most: usize,
-    seed: u64,
-) -> Result<Option<Probes>> {
+pub fn new(args: &ProbeArgs, plan: &Plan) -> Result<Option<Probes>> {
+    let Some(data) = &plan.data else { return Ok(None) };
+    let (len, most) = (data.train.len(), plan.trainer.model.config().seq_len);
     if let Some(share) = args.min_acc.filter(|share| !(0.0..=1.0).contains(share)) {
-        return Err(RunError::Usage(message!("--min-acc {} is outside 0..=1", share)));
+        return usage(message!("--min-acc {} is outside 0..=1", share));
     }
-    let ctx = args.sanity_ctx.unwrap_or(seq_len);
+    let ctx = args.sanity_ctx.unwrap_or(plan.trainer.recipe.seq_len);
     let room = len.saturating_sub(ctx);
     let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
         (None, None | Some(0)) if args.min_acc.is_some() => {
             let needed = message!("--sanity-next-from-data N or --sanity-offset I");
-            let why = message!("--min-acc: there is nothing to judge; add {}", needed);
-            return Err(RunError::Usage(why));
+            return usage(message!("--min-acc: there is nothing to judge; add {}", needed));
         }
         (None, None | Some(0)) => return Ok(None),
         (Some(offset), _) => (Some(offset), 1),
         (None, Some(n)) => (None, n),
     };
-    Err(RunError::Usage(match offset {
+    usage(match offset {
         _ if ctx == 0 || ctx > most => {
             message!("--sanity-ctx {} is outside 1..={}, the model's context", ctx, most)
         }
@@ -53,8 +49,8 @@ pub fn new(
         Some(at) if at >= room => {
             message!("--sanity-offset {}: with a context of {} it must be below {}", at, ctx, room)
         }
-        _ => return Ok(Some(Probes { ctx, room, offset, count, seed })),
-    }))
+        _ => return Ok(Some(Probes { ctx, room, offset, count, seed: plan.sample_seed })),
+    })
 }
 
 /// Runs the probes on the training data.
@@ -85,10 +81,7 @@ pub fn run(
             out.write(&events::line(&Event::Probe { offset: start, target, top1 }));
             continue;
         }
-        let verdict = match top1 == target {
-            true => message!("[OK]"),
-            false => message!("[MISMATCH]"),
-        };
+        let verdict = if top1 == target { message!("[OK]") } else { message!("[MISMATCH]") };
         let shown_from = ctx.saturating_sub(args.sanity_preview.unwrap_or(120));
         let preview = tokenizer.decode(&context[shown_from..])?;
         let mut text = said(message!(
@@ -112,8 +105,7 @@ pub fn run(
     }
     let share = right as f64 / count as f64;
     if !json {
-        let line = message!("Sanity top1 accuracy: {}/{} = {:.4}\n", right, count, share);
-        out.tell(&line);
+        out.line(message!("Sanity top1 accuracy: {}/{} = {:.4}", right, count, share));
     }
     match args.min_acc {
         Some(wanted) if share < wanted => Err(RunError::Accuracy { right, count, wanted }),

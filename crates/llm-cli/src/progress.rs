@@ -6,21 +6,24 @@ use indicatif::ProgressBar;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_core::train::StepReport;
+use llm_formats::bpe::Learning;
+use llm_run::tokenizers;
 use llm_run::training::Scored;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A bar on a terminal; none before the first step.
 #[derive(Debug, Default)]
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    pub bar: Option<ProgressBar>,
     val_loss: Option<f64>,
 }
 
 impl Progress {
-    /// For `total` steps. The bar stands on a terminal only.
-    pub fn new(total: u64, quiet: bool) -> Progress {
+    /// For `total` steps, or whatever else is called `what`. The bar stands on a terminal only.
+    pub fn new(total: u64, what: &str, quiet: bool) -> Progress {
         // A terminal that cannot move its cursor gets lines.
-        let style = format!("{{spinner}} [{{wide_bar}}] {{pos}}/{{len}}  {{msg}}  {}", eta());
+        let style = format!("{{spinner}} [{{wide_bar}}] {{pos}}/{{len}} {what}  {}", eta());
         Progress { bar: bar(total, &style, quiet || total == 0), val_loss: None }
     }
 
@@ -49,9 +52,7 @@ impl Progress {
 
     /// Takes the bar away.
     pub fn finish(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
+        self.bar = None;
     }
 }
 
@@ -92,13 +93,6 @@ impl Watching {
     fn share(&self, scored: u64) -> Message {
         message!("{} of {} tokens", thousands(scored), thousands(self.total))
     }
-
-    /// Takes the bar away.
-    pub fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 /// What a measurement did not score.
@@ -111,4 +105,18 @@ pub fn scored_in_time(of: &Scored, say: impl FnOnce(Message)) {
     } else if total < wanted {
         say(message!("--max-time leaves room for a measurement of {}", of_all()));
     }
+}
+
+/// Does `make` with a bar, as soon as there is something to learn.
+pub(crate) fn watched<T>(quiet: bool, make: impl FnOnce(&tokenizers::Watching<'_>) -> T) -> T {
+    let shown: OnceLock<Option<ProgressBar>> = OnceLock::new();
+    make(&|step, total| {
+        let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
+        let new = || bar(total, style, quiet).map(|bar| bar.with_message(said("reading words")));
+        let Some(bar) = shown.get_or_init(new) else { return };
+        match step {
+            Learning::Read(bytes) => bar.set_position(bytes as u64),
+            Learning::Merge => bar.set_message(said("merging the pairs that come most often")),
+        }
+    })
 }

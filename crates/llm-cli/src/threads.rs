@@ -1,7 +1,7 @@
 //! The one thread pool of the process.
 
 use crate::args::OutputArgs;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use llm_core::base::machine::{self, Cores};
 use llm_core::base::memory;
 use llm_core::message;
@@ -16,10 +16,7 @@ pub(crate) const STACK_OF_MAIN: usize = 4 << 20;
 /// # Errors
 /// [`RunError::Usage`] for an invalid number, [`RunError::Threads`] when the system does not
 /// give that many; what `f` says.
-pub(crate) fn in_pool(
-    output: &OutputArgs,
-    f: impl FnOnce(usize) -> Result<()> + Send,
-) -> Result<()> {
+pub fn in_pool(output: &OutputArgs, f: impl FnOnce(usize) -> Result<()> + Send) -> Result<()> {
     let threads = number_of_threads(output)?;
     memory::require(threads as u64 * STACK).map_err(|_| RunError::Threads(threads))?;
     // Said here: what `RUST_MIN_STACK` says may be less than any work needs.
@@ -35,7 +32,7 @@ pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
     let cores = || cores_of_one(machine::cores(), Launcher::neighbours());
     match output.threads.unwrap_or_else(cores) {
         threads @ 1..=MAX => Ok(threads),
-        threads => Err(RunError::Usage(message!("--threads {} is outside 1..={}", threads, MAX))),
+        threads => usage(message!("--threads {} is outside 1..={}", threads, MAX)),
     }
 }
 

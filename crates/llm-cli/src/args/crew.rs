@@ -1,9 +1,9 @@
 //! What works on a run: a device, several processes.
 
-use super::duration::duration;
 use crate::crew::CrewKind;
 use crate::words::flags;
 use llm_run::device::Device;
+use llm_run::numbers::duration;
 use std::time::Duration;
 
 flags! {

@@ -13,11 +13,7 @@ use std::ffi::OsString;
 
 /// What to type in the place of `words`, of which clap does not expect one: a verb behind its
 /// flags, a file without its flag, a program of nanoGPT's.
-pub(crate) fn in_its_place(
-    command: &Command,
-    words: &[OsString],
-    e: &clap::Error,
-) -> Option<Message> {
+pub fn in_its_place(command: &Command, words: &[OsString], e: &clap::Error) -> Option<Message> {
     let word = [ContextKind::InvalidSubcommand, ContextKind::InvalidArg].map(|kind| e.get(kind));
     let word = word.into_iter().flatten().find_map(|value| match value {
         ContextValue::String(word) if !word.starts_with('-') => Some(word.as_str()),

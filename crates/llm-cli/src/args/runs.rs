@@ -1,5 +1,6 @@
-//! `runs`.
+//! `runs` and `report`.
 
+use super::OutputArgs;
 use crate::words::{flags, words};
 use std::path::PathBuf;
 
@@ -30,5 +31,20 @@ words! {
         /// The newest first
         /// zh: 最新的在前
         Date = "date",
+    }
+}
+
+flags! {
+    /// `report`.
+    pub struct ReportArgs {
+        /// Folders of runs, or folders that hold such
+        /// zh: 训练目录，或装着训练目录的目录
+        <runs>: Vec<PathBuf> = "RUN" [required = true];
+        /// The page [default: report.html in the run's folder; of several runs, where the first
+        /// one's folder is]
+        /// zh: 网页的位置 [默认：训练目录里的 report.html；几次训练时，与第一次的目录放在一起]
+        html: Option<PathBuf> = "FILE";
+        /// What is printed.
+        ..output: OutputArgs;
     }
 }

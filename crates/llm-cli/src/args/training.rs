@@ -1,15 +1,15 @@
 //! Flags of a training run. Every one is optional: what is not given comes from the checkpoint,
 //! the preset or the built-in values, in that order.
 
-use super::choices::{PRESETS, arches};
-use super::duration::duration;
-use super::{CrewArgs, DataArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY};
+use super::choices::{ENDS, FORMS, PRESETS, arches};
+use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
 use crate::crew::members;
-use crate::flags::{Further, HEADS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed};
+use crate::flags::{Further, HEADS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
 use crate::words::{flags, one_of};
-use llm_core::recipe::DataForm;
+use llm_core::recipe::{DataForm, EndOfText};
 use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
+use llm_run::numbers::duration;
 use llm_run::options::{Habits, Options};
 use llm_run::settings::Given;
 use std::collections::BTreeMap;
@@ -91,6 +91,36 @@ flags! {
         ..probes: ProbeArgs;
         /// What nanoGPT's `train.py` takes besides.
         ..nano_gpt: NanoGptFlags<TRAIN_PY>;
+    }
+}
+
+flags! {
+    /// The training data, and what is unseen.
+    #[derive(Clone, Default)]
+    pub struct DataArgs in "Data" {
+        /// Text to learn: files and folders, also packed with gzip; `-` is standard input [default:
+        /// built-in stories]
+        /// zh: 要学的文本：文件和目录，用 gzip 压缩的也行；`-` 是标准输入 [默认：内置故事]
+        data: Vec<PathBuf> = "FILE" [num_args = 1..];
+        /// What --data and --val hold, where it is not seen or is no text
+        /// zh: --data 和 --val 里是什么，用于看不出来或不是文本时
+        data_as: Option<DataForm> = "KIND" rare [
+            visible_alias = "tokens", value_parser = one_of(FORMS),
+        ];
+        /// Where a text ends, and a token says so: none, files (after each of several) or marked
+        /// (also where <|endoftext|> is written) [default: files]
+        /// zh: 文本在哪里结束，并用一个词元表示：none（不结束）、files（有几个文件时，每个之后）或 marked（还有写着 <|endoftext|> 的地方） [默认：
+        /// files]
+        end_of_text: Option<EndOfText> = "WHERE" rare [value_parser = one_of(ENDS)];
+        /// What is unseen.
+        ..val_frac: Typed<VAL_FRAC>;
+        /// Validation text of its own: files and folders; all of --data is then learned
+        /// zh: 单独的验证文本：文件和目录；这时 --data 全部用来学
+        val: Vec<PathBuf> = "FILE" [
+            num_args = 1.., visible_alias = "val-data", conflicts_with = "val-frac",
+        ];
+        /// Tokens.
+        ..tokenizer: TokenizerArgs;
     }
 }
 

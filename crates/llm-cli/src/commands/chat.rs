@@ -3,7 +3,7 @@
 use crate::args::{ChatArgs, SamplingArgs};
 use crate::console::{Out, note};
 use crate::error::{Result, RunError, usage};
-use crate::events::{self, Event};
+use crate::events;
 use crate::next_commands;
 use crate::program::Program;
 use crate::signals::Signals;
@@ -137,7 +137,10 @@ impl Answering {
     fn end(&mut self, question: &str, answer: &Answer, place: [u64; 2]) {
         self.write_on(&answer.written.text);
         match self.json {
-            true => self.out.write(&line_of(question, answer, place)),
+            true => {
+                let asked = (question, &answer.prompt[..]);
+                self.out.write(&events::sample(place, asked, &answer.written, &[]));
+            }
             false => self.out.write(&[&self.printer.finish()[..], b"\n"].concat()),
         }
         if !self.quiet && answer.forgotten > 0 {
@@ -161,20 +164,4 @@ fn line() -> Result<Option<String>> {
     }
     let text = String::from_utf8_lossy(&bytes);
     Ok((read > 0).then(|| text.trim_end_matches(['\n', '\r']).to_string()))
-}
-
-/// A question and its answer as an event.
-fn line_of(question: &str, answer: &Answer, [step, sample]: [u64; 2]) -> Vec<u8> {
-    let written = &answer.written;
-    events::line(&Event::Sample {
-        step,
-        sample,
-        prompt: question,
-        text: &String::from_utf8_lossy(&written.text),
-        prompt_ids: &answer.prompt,
-        ids: &written.choices.iter().map(|choice| choice.token).collect::<Vec<_>>(),
-        logprobs: &written.choices.iter().map(|choice| choice.logprob).collect::<Vec<_>>(),
-        finish: written.finish,
-        next: &[],
-    })
 }

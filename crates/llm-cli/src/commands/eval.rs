@@ -1,21 +1,19 @@
 //! `eval`: how well a model predicts a whole file.
 
-mod first_choices;
 mod rows;
 
+use super::scored::{batch_of, scored_on};
 use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
 use crate::console::{note, print, show};
 use crate::error::{Result, RunError, usage};
 use crate::events::{self, BesideF32, Event};
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use crate::program::Program;
 use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
-use first_choices::lines;
-use llm_core::base::{memory, real_path, thousands};
+use llm_core::base::{Message, real_path, thousands};
 use llm_core::data::Window;
-use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{OneProcess, Scored};
 use llm_core::{TinyGPT, message};
@@ -23,9 +21,9 @@ use llm_formats::npz::{self, ScoredTokens};
 use llm_lens::FirstChoices;
 use llm_messages::unit;
 use llm_report::fact_label;
-use llm_run::data::{Cut, Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
+use llm_run::data::{Report, Validation};
 use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, about_training_data, load, own_unseen};
+use llm_run::plan::{Loaded, about_training_data, load};
 use llm_run::training::measure;
 use rows::TokenRows;
 use std::io::Write;
@@ -38,39 +36,19 @@ use std::path::{Path, PathBuf};
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
-    let Loaded { mut run, tokenizer, .. } = load(&program.models, &path)?;
-    check_about_files(&args.data, args.data_as, None)?;
-    one_stdin(&args.data)?;
-    let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
-    let input = Input::again(&run.recipe.data, &args.data, reading)?;
-    if input.is_none() && run.recipe.data == DataSource::NONE {
-        return usage("eval needs --data: a file to score");
-    }
-    let config = run.model.config().clone();
-    let batch = args.batch.unwrap_or(run.recipe.batch_size);
-    if batch == 0 {
-        return usage("--batch 0: there is nothing to score at a time");
-    }
-    memory::require(run.model.inference_memory(batch, config.seq_len))
-        .map_err(|e| RunError::Memory(e, message!("--batch")))?;
-    let (val, about) = match input {
-        Some(input) => {
-            let about = about_training_data(&input, &run.recipe);
-            let cut = Cut { seq_len: config.seq_len, loss_on: run.recipe.loss_on };
-            (Data::whole(input, cut, &tokenizer)?, about)
-        }
-        None => {
-            let unseen = own_unseen(&path, &run.recipe, &tokenizer)?;
-            (unseen, Some(message!("data    the run's own unseen text")))
-        }
-    };
-    super::notes::say_changed(&val);
-    let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
-    if let Some(line) = about.filter(|_| !args.output.quiet()) {
-        note(line);
-    }
-    signals.heed();
+    let loaded = load(&program.models, &path)?;
+    let batch = batch_of(&loaded, args.batch)?;
+    let none = message!("eval needs --data: a file to score");
+    let files = (&args.data[..], args.data_as);
+    let (val, about) = scored_on(&loaded, &path, files, none, |input| match input {
+        Some(input) => about_training_data(input, &loaded.run.recipe),
+        None => Some(message!("data    the run's own unseen text")),
+    })?;
+    let Loaded { mut run, tokenizer, .. } = loaded;
+    let mut details = Details::new(args, val.tokens(), run.model.config().vocab_size)?;
     let (quiet, mut beside) = (args.output.quiet(), None);
+    about.filter(|_| !quiet).into_iter().for_each(note);
+    signals.heed();
     if let Some(kind) = args.weights.flatten() {
         let mut choices = FirstChoices::default();
         let each = |_, scored: &Scored<'_>| choices.remember(scored);
@@ -91,7 +69,10 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     });
     let more = beside.as_ref().map_or(String::new(), |beside| said(lines(beside, &report)));
     if details.on_stdout() {
-        note_below(args, &(table(&report) + &more));
+        // The means on standard error, where the other output has the rows.
+        if !quiet {
+            note((table(&report) + &more).trim_end().to_string());
+        }
         return Ok(());
     }
     if args.output.json() || args.json {
@@ -123,7 +104,7 @@ fn score(
         }
         signals.pending().is_some()
     });
-    shown.finish();
+    drop(shown);
     let scored = scored?;
     scored_in_time(&scored, |line| {
         if !quiet {
@@ -134,11 +115,18 @@ fn score(
     Ok(scored.report)
 }
 
-/// The means on standard error, where the other output has the rows.
-fn note_below(args: &EvalArgs, table: &str) {
-    if !args.output.quiet() {
-        note(table.trim_end().to_string());
-    }
+/// Whether rounding changes what the model would say.
+fn lines(beside: &BesideF32, report: &Report) -> Message {
+    let change = 100.0 * (report.evaluation.loss / beside.f32_loss - 1.0);
+    message!(
+        "in f32         {:.4} nats per {}: {} changes it by {:+.3} %\n\
+         same choice    {:.2} %\n",
+        beside.f32_loss,
+        unit(report),
+        beside.weights,
+        change,
+        100.0 * beside.same_first_choice
+    )
 }
 
 /// What is written besides the means.
@@ -208,9 +196,9 @@ fn table(report: &Report) -> String {
         e.perplexity()
     ));
     if let Some(bits) = report.bits_per_byte() {
-        text.push_str(&said(message!("bits per byte  {:.4}\n", bits)));
+        text.tell(message!("bits per byte  {:.4}\n", bits));
     }
-    text.push_str(&said(message!("top-1          {:.2} %\n", 100.0 * e.accuracy)));
+    text.tell(message!("top-1          {:.2} %\n", 100.0 * e.accuracy));
     if let Some(facts) = &report.facts {
         text.push_str(&facts_table(facts));
     }

@@ -23,58 +23,56 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     }
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(&program.models, &path)?;
-    let model = &run.model;
+    let (model, tokenizer, target) = (&run.model, tokenizer.as_ref(), &args.target);
     let mut notes = Vec::new();
     match args.format {
         ExportFormat::Hf => {
             let family = hugging_face::check_model(model)
                 .map_err(|e| unfit(&e, matches!(e, FormatError::HeadBias), &path))?;
-            hugging_face::prepare_folder(&args.target).map_err(|e| {
-                RunError::hint(e, "nothing was written, choose a new or empty folder")
-            })?;
-            let written = hugging_face::export(&args.target, model, tokenizer.as_ref());
+            let hint = "nothing was written, choose a new or empty folder";
+            hugging_face::prepare_folder(target).map_err(|e| RunError::hint(e, hint))?;
+            let written = hugging_face::export(target, model, tokenizer);
             let hint = "nothing was exported, make room there or choose another folder";
-            written.map_err(|e| {
-                not_exported(e, hint, |e| match e {
-                    FormatError::TokenizerKind { kind } => {
-                        RunError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
-                    }
-                    other => RunError::Data(other.message()),
-                })
-            })?;
-            notes = hugging_face::notes(model, tokenizer.as_ref(), family);
+            let why = |e: FormatError| match e {
+                FormatError::TokenizerKind { kind } => {
+                    message!("a {} tokenizer cannot be exported to hf", kind)
+                }
+                other => other.message(),
+            };
+            written.map_err(|e| not_exported(e, hint, |e| RunError::Data(why(e))))?;
+            notes = hugging_face::notes(model, tokenizer, family);
         }
         ExportFormat::Safetensors => {
-            refuse_foreign(&args.target, own_names::is_ours)?;
-            own_names::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
-                let source = Error::io(IoAction::Save, &args.target, source);
-                RunError::hint(source, "nothing was exported, choose another file")
-            })?;
+            refuse_foreign(target, own_names::is_ours)?;
+            let written = own_names::export(target, model, tokenizer);
+            let written = written.map_err(|e| Error::io(IoAction::Save, target, e));
+            let hint = "nothing was exported, choose another file";
+            written.map_err(|e| RunError::hint(e, hint))?;
         }
         ExportFormat::Gguf => {
             let unfit = |e| unfit(&e, hugging_face::has_head_bias(model), &path);
             let hint = "nothing was exported, make room there or choose another file";
             let refused = |e| not_exported(e, hint, unfit);
             gguf::check_model(model).map_err(refused)?;
-            refuse_foreign(&args.target, gguf::is_ours)?;
-            gguf::check_name(&args.target).map_err(|e| RunError::Usage(e.message()))?;
-            refuse_foreign(&gguf::modelfile_of(&args.target), gguf::is_our_modelfile)?;
-            let name = args.target.file_stem().unwrap_or_default().to_string_lossy();
-            let stored = args.stored.unwrap_or_default();
-            let written = gguf::export(&args.target, model, tokenizer.as_ref(), stored, &name);
+            refuse_foreign(target, gguf::is_ours)?;
+            gguf::check_name(target).map_err(|e| RunError::Usage(e.message()))?;
+            refuse_foreign(&gguf::modelfile_of(target), gguf::is_our_modelfile)?;
+            let name = target.file_stem().unwrap_or_default().to_string_lossy();
+            let written =
+                gguf::export(target, model, tokenizer, args.stored.unwrap_or_default(), &name);
             let exported = written.map_err(refused)?;
-            let spoken = gguf::write_modelfile(&args.target, model, tokenizer.as_ref())?;
-            notes = gguf_notes(&exported, tokenizer.as_ref());
+            let spoken = gguf::write_modelfile(target, model, tokenizer)?;
+            notes = gguf_notes(&exported, tokenizer);
             notes.extend(modelfile_note(spoken));
         }
     }
     if !args.output.quiet() {
         notes.iter().for_each(note);
         let shown = |path: &Path| one_line(&path.display().to_string());
-        let (from, to) = (shown(&path), shown(&args.target));
+        let (from, to) = (shown(&path), shown(target));
         note(match args.format {
             ExportFormat::Gguf => {
-                let modelfile = shown(&gguf::modelfile_of(&args.target));
+                let modelfile = shown(&gguf::modelfile_of(target));
                 message!("exported '{}' to '{}', for Ollama with '{}'", from, to, modelfile)
             }
             _ => message!("exported '{}' to '{}'", from, to),

@@ -3,7 +3,7 @@
 use crate::args::GenerateArgs;
 use crate::console::{Out, note};
 use crate::error::Result;
-use crate::generation::Request;
+use crate::generation::{Request, To};
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_run::defaults::TextDefaults;
@@ -31,6 +31,7 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     }
     let mut out = Out::default();
     let json = args.json || args.output.json();
-    request.write(&run.model, run.step, &mut out, &signals, json, |_| {})?;
+    let to = To { out: &mut out, signals: &signals, json, step: run.step };
+    request.write(&run.model, to, |_| {})?;
     out.finish()
 }

@@ -70,23 +70,18 @@ fn read(program: &Program, args: &ImportArgs, source: &Path) -> Result<Imported>
     let imported = match args.format {
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
         ImportFormat::Safetensors => own_names::import(source, args.heads, from_spec),
-        ImportFormat::Hf => {
-            hugging_face::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
-        }
+        ImportFormat::Hf => hugging_face::import(source, from_spec),
         // Chats are no model, and are not read here.
-        ImportFormat::Gguf | ImportFormat::Chats => {
-            gguf::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
-        }
+        ImportFormat::Gguf | ImportFormat::Chats => gguf::import(source, from_spec),
     };
+    let imported = imported.and_then(|found| same_heads(found, args.heads));
     let imported = imported.map_err(|e| refused(program, args.format, source, e))?;
-    match more_than_offered(&program.models, &imported.config) {
-        None => Ok(imported),
-        Some(more) => {
-            let with = program.models.other_for(&imported.attention.spec(), true);
-            let why = FormatError::Content(with_program(more, with));
-            Err(refused(program, args.format, source, why))
-        }
-    }
+    let Some(more) = more_than_offered(&program.models, &imported.config) else {
+        return Ok(imported);
+    };
+    let with = program.models.other_for(&imported.attention.spec(), true);
+    let why = FormatError::Content(with_program(more, with));
+    Err(refused(program, args.format, source, why))
 }
 
 /// The model, unless it has other heads than were given.
@@ -173,10 +168,8 @@ fn sentence(program: &Program, error: &FormatError) -> Message {
 
 /// A reason with the program that helps, if there is one.
 fn with_program(why: Message, other: Option<&str>) -> Message {
-    match other {
-        Some(other) => message!("{}; import it with {}", why, other),
-        None => why,
-    }
+    let Some(other) = other else { return why };
+    message!("{}; import it with {}", why, other)
 }
 
 /// What the person should know, with the flag that changes it.

@@ -45,15 +45,10 @@ pub(super) fn import_chats(program: &Program, args: &ImportArgs) -> Result<()> {
     replace_file(&args.save, |out| found.write(out)).map_err(refused)?;
     let (conversations, left_out) = (found.conversations.len(), found.left_out);
     let messages = found.conversations.iter().map(Vec::len).sum();
-    let path = args.save.display().to_string();
+    let path = &args.save.display().to_string();
     let mut out = Out::default();
     if args.output.json() {
-        out.write(&events::line(&Event::Imported {
-            conversations,
-            messages,
-            left_out,
-            path: &path,
-        }));
+        out.write(&events::line(&Event::Imported { conversations, messages, left_out, path }));
     }
     if !args.output.quiet() {
         let (what, of) = (counted!(conversations, "conversation"), counted!(messages, "message"));
@@ -62,7 +57,7 @@ pub(super) fn import_chats(program: &Program, args: &ImportArgs) -> Result<()> {
             None => message!("imported {} of {}", what, of),
         });
         left(left_out).into_iter().for_each(note);
-        note(message!("saved conversations '{}'", one_line(&path)));
+        note(message!("saved conversations '{}'", one_line(path)));
         let (name, data) =
             (next_commands::program(program), next_commands::data(from_ref(&args.save), &[]));
         note(message!("next    {}{} --time 2m", name, data));
@@ -92,13 +87,11 @@ fn nobody(program: &Program, args: &ImportArgs, found: &Exports) -> RunError {
         names.iter().take(MOST).map(|(who, n)| format!("{} ({n})", quoted(OsStr::new(who))));
     let more = (names.len() > MOST).then(|| "..".to_string());
     let shown = shown.chain(more).collect::<Vec<_>>().join(", ");
-    let files = args.sources.iter().map(|path| quoted(path.as_os_str()));
-    let one = names.first().map(|(who, _)| quoted(OsStr::new(who)));
-    let words = ["import", "chats"].map(String::from).into_iter().chain(files);
-    let me = ["--me".to_string()].into_iter().chain(one);
-    let save = ["--save".to_string(), quoted(args.save.as_os_str())];
-    let all = [next_commands::program(program)].into_iter().chain(words).chain(me).chain(save);
-    let command = all.collect::<Vec<_>>().join(" ");
+    let files: String =
+        args.sources.iter().map(|path| format!(" {}", quoted(path.as_os_str()))).collect();
+    let one = names.first().map_or(String::new(), |(who, _)| quoted(OsStr::new(who)));
+    let (name, save) = (next_commands::program(program), quoted(args.save.as_os_str()));
+    let command = format!("{name} import chats{files} --me {one} --save {save}");
     RunError::Usage(match &args.me {
         Some(me) => message!(
             "--me {}: nobody is called so, or several are; there are, with their messages: {}; \

@@ -10,9 +10,9 @@ mod generate;
 mod import;
 mod import_chats;
 mod inspect;
-mod notes;
 mod report;
 mod runs;
+mod scored;
 mod tokenizer;
 mod trace;
 mod train;
@@ -26,8 +26,8 @@ use crate::console::print;
 use crate::crew::{self, CrewKind};
 use crate::error::Result;
 use crate::lang::Lang;
-use crate::learning::watched;
 use crate::program::Program;
+use crate::progress::watched;
 use crate::settings;
 use crate::threads::in_pool;
 use llm_core::{Error, IoAction};
@@ -122,14 +122,9 @@ fn kept_command(program: &Program) -> clap::Command {
 ///
 /// # Errors
 /// Whatever the run would be refused for, and when standard output fails.
-fn print_config(
-    program: &Program,
-    args: &TrainArgs,
-    options: &Options,
-    threads: usize,
-) -> Result<()> {
+fn print_config(program: &Program, args: &TrainArgs, of: &Options, threads: usize) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: None };
-    let (options, _) = &in_time(&program.models, options, &clock)?;
+    let (options, _) = &in_time(&program.models, of, &clock)?;
     let plan = watched(args.output.quiet(), |watch| Plan::new(&program.models, options, watch))?;
     let decided = &plan.decided();
     print(settings::printable_config(program.models.name, decided, args, options, threads))

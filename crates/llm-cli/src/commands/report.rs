@@ -1,5 +1,6 @@
 //! `report`: a page from what runs left in their folders, also when they were killed.
 
+use super::runs::left_out;
 use super::written::is_page;
 use crate::args::ReportArgs;
 use crate::console::{json_line, note, print};
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()> {
     let mut paths = Vec::new();
     for folder in &args.runs {
-        let found = below(folder, super::notes::left_out)?;
+        let found = below(folder, left_out)?;
         if found.is_empty() {
             let why = "there is no run in it; a run's folder has a metrics.csv".into();
             return Err(RunError::Input { path: folder.clone(), why });

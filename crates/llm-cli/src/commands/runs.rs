@@ -1,11 +1,12 @@
 //! `runs`: what there is, how far it is, what came of it.
 
 use crate::args::{RunsArgs, RunsOrder};
-use crate::console::{columns, json_line, note, print, tell};
-use crate::error::Result;
-use crate::messages::said;
+use crate::console::{columns, json_line, note, print, show};
+use crate::error::{Result, RunError, sentence};
+use crate::messages::{Tell, said};
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, thousands};
+use llm_core::message;
 use llm_messages::columns::{left, width as wide};
 use llm_report::{RunFolder, below, fitted, state_label};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 /// Prints the list.
 ///
 /// # Errors
-/// [`RunError::Input`](crate::RunError::Input) for a folder that cannot be looked into; when standard output fails.
+/// [`RunError::Input`] for a folder that cannot be looked into; when standard output fails.
 pub fn runs(args: &RunsArgs) -> Result<()> {
     let usual = [PathBuf::from("runs")];
     let mut found: Vec<RunFolder> = Vec::new();
@@ -23,7 +24,7 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
         if args.folders.is_empty() && folder.symlink_metadata().is_err() {
             continue;
         }
-        let paths = below(folder, super::notes::left_out)?;
+        let paths = below(folder, left_out)?;
         found.extend(paths.iter().map(|path| RunFolder::read(path)));
     }
     match args.sort.unwrap_or(RunsOrder::Name) {
@@ -47,7 +48,12 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
             "no runs here; a training run makes one below the folder 'runs', or in that of --out, which runs FOLDER lists",
         );
     }
-    tell(table(&found, columns()))
+    show(&table(&found, columns()))
+}
+
+/// Says which folder could not be looked into.
+pub(super) fn left_out(e: RunError) {
+    note(message!("left out: {}", sentence(&e)));
 }
 
 fn object(run: &RunFolder) -> Value {
@@ -116,7 +122,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     };
     let mut text: String = cells.iter().map(line).collect();
     if runs.iter().any(lowest) {
-        text.push_str(&said("* lowest validation loss of the runs on the same data\n"));
+        text.tell("* lowest validation loss of the runs on the same data\n");
     }
     text
 }

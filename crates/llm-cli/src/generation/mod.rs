@@ -3,14 +3,13 @@
 mod prompt;
 mod table;
 
-pub(crate) use prompt::tokens as prompt_tokens;
 pub(crate) use table::row;
 pub use table::shown;
 
 use crate::args::SamplingArgs;
 use crate::console::{Out, note};
-use crate::error::{Result, RunError};
-use crate::events::{self, Event};
+use crate::error::{Result, RunError, usage};
+use crate::events;
 use crate::signals::Signals;
 use llm_core::base::escape::{Printer, Show, safe_text};
 use llm_core::generate::{Generator, Sampling, Stops, Written, allowed};
@@ -28,6 +27,17 @@ use std::sync::Arc;
 
 /// Most texts that one command writes.
 const MOST_SAMPLES: u64 = 1_000_000;
+
+/// Where texts go, and what ends them early.
+#[derive(Debug)]
+pub struct To<'a> {
+    pub out: &'a mut Out,
+    pub signals: &'a Signals,
+    /// One `sample` event a text, in place of what is to be read.
+    pub json: bool,
+    /// The step after which the model writes.
+    pub step: u64,
+}
 
 /// What is to be written.
 #[derive(Debug)]
@@ -87,21 +97,19 @@ impl Request {
         };
         sampling.check().map_err(SamplingArgs::refused)?;
         if !sampling.allowed.is_empty() && !sampling.allowed.contains(&true) {
-            let text = "--ascii-only: the vocabulary has no token of printable ASCII";
-            return Err(RunError::Usage(text.into()));
+            return usage("--ascii-only: the vocabulary has no token of printable ASCII");
         }
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
-            let why = message!("--num-samples {} is outside 1..={}", samples, MOST_SAMPLES);
-            return Err(RunError::Usage(why));
+            return usage(message!("--num-samples {} is outside 1..={}", samples, MOST_SAMPLES));
         }
         if args.stop.iter().any(|stop| stop.is_empty()) {
-            return Err(RunError::Usage("--stop: there is nothing to stop at".into()));
+            return usage("--stop: there is nothing to stop at");
         }
         let each = yes(args.print_next_top_each_step);
         let beginning = Beginning::of(learned, tokenizer.as_ref())?;
         Ok(Request {
-            prompt: prompt::tokens(&args.prompt, &**tokenizer, beginning)?,
+            prompt: args.prompt.tokens_or(&**tokenizer, beginning)?,
             tokenizer: tokenizer.clone(),
             n: args.n.unwrap_or(defaults.n),
             samples,
@@ -140,26 +148,17 @@ impl Request {
     pub fn check_slide(&self, window: usize) -> Result<()> {
         let wrong = self.slide.filter(|slide| !(1..=window).contains(slide));
         let why = |n| message!("--slide {} is outside 1..={}, the model's context", n, window);
-        wrong.map_or(Ok(()), |slide| Err(RunError::Usage(why(slide))))
+        wrong.map_or(Ok(()), |slide| usage(why(slide)))
     }
 
-    /// Writes the prompt and what follows it, as often as asked for: to be read, or with `json` one
-    /// `sample` event each. `keep` is given every whole text.
+    /// Writes the prompt and what follows it, as often as asked for. `keep` is given every whole text.
     ///
     /// # Errors
     /// [`RunError::Signal`] after a signal; what generation refuses.
-    pub fn write(
-        &self,
-        model: &TinyGPT,
-        step: u64,
-        out: &mut Out,
-        signals: &Signals,
-        json: bool,
-        mut keep: impl FnMut(&Sample),
-    ) -> Result<()> {
+    pub fn write(&self, of: &TinyGPT, mut to: To<'_>, mut keep: impl FnMut(&Sample)) -> Result<()> {
         let all = self.prompt.len().saturating_add(self.n);
-        let longer = with_room(model, self.window.filter(|_| self.slide.is_none()), all);
-        let model = longer.as_ref().unwrap_or(model);
+        let longer = with_room(of, self.window.filter(|_| self.slide.is_none()), all);
+        let model = longer.as_ref().unwrap_or(of);
         let window = model.config().seq_len;
         self.check_slide(window)?;
         let slide = self.slide.unwrap_or(1);
@@ -170,48 +169,41 @@ impl Request {
         let sampling = self.sampling.clone();
         let mut generator =
             Generator::with_weights(model, &self.prompt, sampling, slide, self.weights)?;
-        let text = match self.numbers() && !json {
+        let text = match self.numbers() && !to.json {
             _ if let Some(asked) = &self.asked => asked.clone().into_bytes(),
             true => self.prompt.iter().flat_map(|&token| number(token)).collect(),
             false => self.tokenizer.decode(&self.without_ends())?,
         };
-        signals.heed();
+        to.signals.heed();
         for sample in 0..self.samples {
             generator.restart(sample);
-            let written = match json {
-                true => self.line(&mut generator, &text, [step, sample], out, signals)?,
-                false => {
-                    if sample > 0 {
-                        out.write(b"---\n");
-                    }
-                    self.stream(&mut generator, &text, out, signals)?
-                }
+            if sample > 0 && !to.json {
+                to.out.write(b"---\n");
+            }
+            let written = match to.json {
+                true => self.line(&mut generator, &text, sample, &mut to)?,
+                false => self.stream(&mut generator, &text, &mut to)?,
             };
-            signals.check()?;
-            if out.is_closed() {
+            to.signals.check()?;
+            if to.out.is_closed() {
                 break;
             }
-            keep(&self.shown(step, &text, &written));
+            keep(&self.shown(to.step, &text, &written));
         }
         Ok(())
     }
 
     /// One text, printed as it comes.
-    fn stream(
-        &self,
-        generator: &mut Generator<'_>,
-        prompt: &[u8],
-        out: &mut Out,
-        signals: &Signals,
-    ) -> Result<Written> {
+    fn stream(&self, of: &mut Generator<'_>, prompt: &[u8], to: &mut To<'_>) -> Result<Written> {
+        let To { out, signals, .. } = to;
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
-            out.show(&self.table(generator)?);
+            out.show(&self.table(of)?);
         }
         out.write(&printer.push(prompt));
         let mut printed = 0;
         let tokenizer = self.tokenizer.as_ref();
-        let written = generator.write(tokenizer, self.n, &self.stops, |generator, written| {
+        let written = of.write(tokenizer, self.n, &self.stops, |generator, written| {
             match written.choices.last().filter(|_| self.numbers()) {
                 Some(choice) => out.write(&printer.push(&number(choice.token))),
                 None => out.write(&printer.push(&written.text[printed..])),
@@ -231,34 +223,24 @@ impl Request {
     /// One text, as an object when it is whole.
     fn line(
         &self,
-        generator: &mut Generator<'_>,
+        of: &mut Generator<'_>,
         prompt: &[u8],
-        [step, sample]: [u64; 2],
-        out: &mut Out,
-        signals: &Signals,
+        sample: u64,
+        to: &mut To<'_>,
     ) -> Result<Written> {
         let mut next = Vec::new();
         if self.table > 0 {
-            next.push(self.next_tokens(generator)?);
+            next.push(self.next_tokens(of)?);
         }
         let tokenizer = self.tokenizer.as_ref();
-        let written = generator.write(tokenizer, self.n, &self.stops, |generator, _| {
+        let written = of.write(tokenizer, self.n, &self.stops, |generator, _| {
             if self.table > 0 && self.table_each {
                 next.push(self.next_tokens(generator)?);
             }
-            Ok::<_, RunError>(signals.pending().is_none())
+            Ok::<_, RunError>(to.signals.pending().is_none())
         })?;
-        out.write(&events::line(&Event::Sample {
-            step,
-            sample,
-            prompt: &String::from_utf8_lossy(prompt),
-            text: &String::from_utf8_lossy(&written.text),
-            prompt_ids: &self.prompt,
-            ids: &written.choices.iter().map(|c| c.token).collect::<Vec<_>>(),
-            logprobs: &written.choices.iter().map(|c| c.logprob).collect::<Vec<_>>(),
-            finish: written.finish,
-            next: &next,
-        }));
+        let (at, prompt) = ([to.step, sample], String::from_utf8_lossy(prompt));
+        to.out.write(&events::sample(at, (&prompt, &self.prompt), &written, &next));
         Ok(written)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::args::PromptArgs;
 use crate::console::note;
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use llm_core::base::with_causes;
 use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
@@ -15,6 +15,24 @@ use std::path::Path;
 const MOST_BYTES: u64 = 16 << 20;
 
 impl PromptArgs {
+    /// The tokens of the prompt; `beginning` stands in for one that is not given.
+    ///
+    /// # Errors
+    /// As [`PromptArgs::tokens`].
+    pub fn tokens_or(&self, of: &dyn Tokenizer, beginning: Beginning) -> Result<Vec<TokenId>> {
+        let given = self.tokens(of)?;
+        if !given.is_empty() {
+            return Ok(given);
+        }
+        let Beginning { tokens, what } = beginning;
+        if of.name() == IdsTokenizer::NAME {
+            note("no --prompt-ids: the text begins with token 0");
+        } else if let Some(flag) = self.flag() {
+            note(message!("{} is empty: the text begins with {}", flag, what));
+        }
+        Ok(tokens)
+    }
+
     /// The tokens of the prompt; none when nothing was given, or an empty text.
     ///
     /// # Errors
@@ -25,8 +43,7 @@ impl PromptArgs {
         let ids = self.ids.concat();
         if let Some(id) = ids.iter().find(|&&id| id as usize >= vocab_size) {
             let last = vocab_size.saturating_sub(1);
-            let why = message!("--prompt-ids {}: the model's tokens are 0 to {}", id, last);
-            return Err(RunError::Usage(why));
+            return usage(message!("--prompt-ids {}: the model's tokens are 0 to {}", id, last));
         }
         let start = self.start.as_deref();
         let file = start.and_then(|word| word.to_str()?.strip_prefix("FILE:"));
@@ -48,30 +65,6 @@ impl PromptArgs {
             other => other.into(),
         })
     }
-}
-
-/// The tokens of the prompt; `beginning` stands in for one that is not given.
-///
-/// # Errors
-/// As [`PromptArgs::tokens`].
-pub(crate) fn tokens(
-    prompt: &PromptArgs,
-    tokenizer: &dyn Tokenizer,
-    beginning: Beginning,
-) -> Result<Vec<TokenId>> {
-    let given = prompt.tokens(tokenizer)?;
-    if !given.is_empty() {
-        return Ok(given);
-    }
-    let Beginning { tokens, what } = beginning;
-    if tokenizer.name() == IdsTokenizer::NAME {
-        note("no --prompt-ids: the text begins with token 0");
-        return Ok(tokens);
-    }
-    if let Some(flag) = prompt.flag() {
-        note(message!("{} is empty: the text begins with {}", flag, what));
-    }
-    Ok(tokens)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

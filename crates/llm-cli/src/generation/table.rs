@@ -13,10 +13,8 @@ impl Request {
     /// The most likely next tokens, to be read.
     pub(super) fn table(&self, generator: &mut Generator<'_>) -> Result<String> {
         let likeliest = self.sampling.likeliest(generator.logits()?, self.table)?;
-        let head = said(message!(
-            "Top-{} next tokens (after temperature, before sampling):\n",
-            self.table
-        ));
+        let n = self.table;
+        let head = said(message!("Top-{} next tokens (after temperature, before sampling):\n", n));
         let rows = likeliest.iter().enumerate();
         let rows = rows.map(|(rank, (id, p))| row(rank, *id, *p, self.tokenizer.as_ref()));
         Ok([head].into_iter().chain(rows).collect())

@@ -64,6 +64,17 @@ pub(crate) fn said(message: impl Into<Message>) -> String {
     message.into().said(&Terminal(Lang::chosen()))
 }
 
+/// A text that grows, in the language that was chosen.
+pub(crate) trait Tell {
+    fn tell(&mut self, more: impl Into<Message>);
+}
+
+impl Tell for String {
+    fn tell(&mut self, more: impl Into<Message>) {
+        self.push_str(&said(more));
+    }
+}
+
 /// A message in English, its options as flags.
 pub(crate) fn spelled(message: &Message) -> String {
     message.said(&Terminal(Lang::En))

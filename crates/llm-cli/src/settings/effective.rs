@@ -27,19 +27,12 @@ pub fn printable_config(
 
 /// What stands above the settings of a program.
 pub fn head(name: &str) -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    format!(
-        "{name} {version}: the settings of a run; --config FILE takes them, flags win over them"
-    )
+    let of = format!("{name} {}", env!("CARGO_PKG_VERSION"));
+    format!("{of}: the settings of a run; --config FILE takes them, flags win over them")
 }
 
 /// Every setting.
-pub(super) fn all(
-    decided: &Decided<'_>,
-    args: &TrainArgs,
-    options: &Options,
-    threads: usize,
-) -> Sheet {
+pub fn all(decided: &Decided<'_>, args: &TrainArgs, options: &Options, threads: usize) -> Sheet {
     let mut sheet = Sheet::of(decided, options, threads, beside(args));
     sheet.place(options);
     sheet.beside(args.output.beside.clone());

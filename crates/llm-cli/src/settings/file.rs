@@ -49,7 +49,7 @@ pub(crate) fn merge(
     let mut file = File { command, path, text };
     let settings = file.settings()?;
     let (program, given) = words.split_at(words.len().min(1));
-    let kept = file.without_typed(settings, typed).flat_map(|s| s.words);
+    let kept = file.untyped(settings, typed).flat_map(|s| s.words);
     let all: Vec<_> = program.iter().cloned().chain(kept).chain(given.iter().cloned()).collect();
     let merged = file.command.try_get_matches_from_mut(all);
     merged.map_err(|e| RunError::Usage(message!("{}: {}", file.name(), in_one_line(&e, &[]))))
@@ -159,18 +159,14 @@ impl File<'_> {
     }
 
     /// The settings that nothing `typed` takes the place of.
-    fn without_typed(
-        &self,
-        settings: Vec<Setting>,
-        typed: &ArgMatches,
-    ) -> impl Iterator<Item = Setting> {
+    fn untyped(&self, all: Vec<Setting>, typed: &ArgMatches) -> impl Iterator<Item = Setting> {
         let is_typed = |id: &str| typed.value_source(id) == Some(ValueSource::CommandLine);
         let args = || self.command.get_arguments();
         let typed: Vec<&Arg> = args().filter(|arg| is_typed(arg.get_id().as_str())).collect();
         let excludes = |a: &Arg, b: &Arg| self.command.get_arg_conflicts_with(a).contains(&b);
         let wins =
             move |by: &Arg, over: &Arg| by == over || excludes(by, over) || excludes(over, by);
-        settings.into_iter().filter(move |s| {
+        all.into_iter().filter(move |s| {
             let arg = args().find(|arg| *arg.get_id() == s.flag);
             !arg.is_some_and(|arg| typed.iter().any(|by| wins(by, arg)))
         })
@@ -235,29 +231,25 @@ impl TomlKind {
 
     /// The value as it would be typed, or what the flag takes instead.
     fn word(self, value: &DeValue<'_>) -> std::result::Result<String, &'static str> {
+        use TomlKind::{Boolean, Number, Other, Text, Whole};
+        // TOML's whole numbers end at 2^63.
+        let is_large = |text: &str| text.parse().is_ok_and(|n: u64| n >> 63 == 1);
         match (self, value) {
-            (TomlKind::Boolean, DeValue::Boolean(yes)) => Ok(yes.to_string()),
-            (TomlKind::Boolean, DeValue::Integer(n)) if ["0", "1"].contains(&n.as_str()) => {
-                Ok(n.as_str().to_string())
+            (Boolean, DeValue::Boolean(yes)) => Ok(yes.to_string()),
+            (Boolean, DeValue::Integer(n)) if ["0", "1"].contains(&n.as_str()) => {
+                Ok(n.as_str().into())
             }
             // Other bases are not how numbers are typed.
             (_, DeValue::Integer(n)) if n.radix() != 10 => Err("a decimal number"),
-            (TomlKind::Whole | TomlKind::Number | TomlKind::Other, DeValue::Integer(n)) => {
-                Ok(n.as_str().to_string())
-            }
-            (TomlKind::Number | TomlKind::Other, DeValue::Float(x)) => Ok(x.as_str().to_string()),
-            // TOML's whole numbers end at 2^63.
-            (TomlKind::Whole, DeValue::String(text))
-                if text.parse().is_ok_and(|n: u64| n >> 63 == 1) =>
-            {
-                Ok(text.to_string())
-            }
-            (TomlKind::Text | TomlKind::Other, DeValue::String(text)) => Ok(text.to_string()),
-            (TomlKind::Boolean, _) => Err("true or false"),
-            (TomlKind::Whole, _) => Err("a whole number"),
-            (TomlKind::Number, _) => Err("a number"),
-            (TomlKind::Text, _) => Err("a text in quotes"),
-            (TomlKind::Other, _) => Err("one value"),
+            (Whole | Number | Other, DeValue::Integer(n)) => Ok(n.as_str().into()),
+            (Number | Other, DeValue::Float(x)) => Ok(x.as_str().into()),
+            (Whole, DeValue::String(text)) if is_large(text) => Ok(text.to_string()),
+            (Text | Other, DeValue::String(text)) => Ok(text.to_string()),
+            (Boolean, _) => Err("true or false"),
+            (Whole, _) => Err("a whole number"),
+            (Number, _) => Err("a number"),
+            (Text, _) => Err("a text in quotes"),
+            (Other, _) => Err("one value"),
         }
     }
 }

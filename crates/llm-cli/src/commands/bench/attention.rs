@@ -4,7 +4,6 @@ use super::measurement::{Bench, Measurement, median};
 use crate::error::{Result, RunError};
 use llm_core::message;
 use llm_core::{Tensor, no_grad, ops};
-use std::time::Instant;
 
 /// B, H, T, D.
 const SHAPES: [[usize; 4]; 2] = [[4, 12, 1024, 64], [8, 6, 256, 64]];
@@ -20,16 +19,10 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
         let qkv = Tensor::from_vec(&[b, t, 3 * h * d], numbers(b * t * 3 * h * d))?;
         let qkv = Tensor::parameter(qkv.view().to_owned());
         let reps = bench.args.steps.unwrap_or(15);
-        let time = |f: &dyn Fn() -> Result<()>| -> Result<f64> {
+        let time = |f: &dyn Fn() -> Result<()>| {
             f()?;
             f()?;
-            let mut times = Vec::with_capacity(reps);
-            for _ in 0..reps {
-                let start = Instant::now();
-                f()?;
-                times.push(start.elapsed().as_secs_f64());
-            }
-            Ok(median(times))
+            median(reps, f)
         };
         let forward = time(&|| Ok(no_grad(|| attend(&qkv, h)).map(drop)?))?;
         let both = time(&|| Ok(ops::sum(&attend(&qkv, h)?)?.backward().map(drop)?))?;

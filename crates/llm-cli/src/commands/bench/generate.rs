@@ -9,11 +9,9 @@ use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::kernels::peak;
 use llm_core::message;
-use std::time::Instant;
 
 /// A workload whose model writes, its context, and the tokens that are written at most.
-const MODELS: [(BenchName, usize, usize); 2] =
-    [(BenchName::W1, 64, 63), (BenchName::W4, 1024, 128)];
+const MODELS: &[(BenchName, usize, usize)] = &[(BenchName::W1, 64, 63), (BenchName::W4, 1024, 128)];
 /// Default number of texts.
 const TEXTS: usize = 5;
 
@@ -24,7 +22,7 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
     let mut measurements = Vec::new();
     let after = args.after.unwrap_or(1);
     // Sizes of your own: one model, and the others' are those of the larger.
-    let models = if args.sized() { &MODELS[1..] } else { &MODELS };
+    let models = if args.sized() { &MODELS[1..] } else { MODELS };
     for &(name, context, n) in models {
         let w = workload(name).ok_or_else(|| RunError::Internal("no such workload".into()))?;
         let (w, context) = (w.with(args), args.seq.unwrap_or(context));
@@ -43,15 +41,14 @@ pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
         let model = TinyGPT::with_attention(of.config, of.attention, 1)?;
         let mut generator =
             Generator::with_weights(&model, &vec![0; after], Sampling::greedy(), 1, kind)?;
-        let mut times = Vec::new();
-        for sample in 0..=args.steps.unwrap_or(TEXTS) {
-            generator.restart(sample as u64);
-            let start = Instant::now();
-            (0..n).try_for_each(|_| generator.next_token().map(drop))?;
-            times.push(start.elapsed().as_secs_f64() / n as f64);
-        }
-        times.remove(0); // warming up
-        let seconds = median(times);
+        let mut sample = 0;
+        let mut text = || {
+            generator.restart(sample);
+            sample += 1;
+            Ok((0..n).try_for_each(|_| generator.next_token().map(drop))?)
+        };
+        text()?; // warming up
+        let seconds = median(args.steps.unwrap_or(TEXTS), text)? / n as f64;
         // Every weight but the tables of positions and tokens is used once; the latter is the head.
         let cache = w.layers as f64 * row * (after as f64 + n as f64 / 2.0);
         let bytes = kind.map_or(4.0 * weights, |kind| model.small_bytes(kind) as f64) + 4.0 * cache;

@@ -1,8 +1,10 @@
 //! What is measured, and what a workload gives.
 
 use crate::args::BenchArgs;
+use crate::error::Result;
 use crate::program::Program;
 use serde::Serialize;
+use std::time::Instant;
 
 /// The program that measures, and how.
 #[derive(Clone, Copy)]
@@ -16,32 +18,23 @@ pub(super) struct Bench<'a> {
 
 impl Bench<'_> {
     /// The measurement of a workload, by its time, tokens and useful operations.
-    pub(super) fn measured(
-        &self,
-        workload: String,
-        seconds: f64,
-        tokens: usize,
-        operations: f64,
-    ) -> Measurement {
-        let gflops = operations / seconds / 1e9;
+    pub fn measured(&self, name: String, seconds: f64, tokens: usize, flops: f64) -> Measurement {
+        let gflops = flops / seconds / 1e9;
         Measurement {
             peer: format!("{} {}", self.program.models.name, env!("CARGO_PKG_VERSION")),
-            workload,
+            workload: name,
             ms_per_step: seconds * 1e3,
-            fwd_ms: None,
             tokens_per_s: tokens as f64 / seconds,
             threads: self.threads,
             gflops,
             share_of_peak: Some(gflops / self.peak),
-            share_of_bandwidth: None,
-            device: None,
-            large_allocations: None,
+            ..Measurement::default()
         }
     }
 }
 
 /// One measurement, one JSON line.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Measurement {
     /// Name and version of the program that was measured.
     pub peer: String,
@@ -72,8 +65,14 @@ pub struct Measurement {
     pub device: Option<String>,
 }
 
-/// The middle one.
-pub(super) fn median(mut times: Vec<f64>) -> f64 {
+/// The seconds that `work` takes, of `n` times the one in the middle.
+pub(super) fn median(n: usize, mut work: impl FnMut() -> Result<()>) -> Result<f64> {
+    let mut times = Vec::with_capacity(n);
+    for _ in 0..n {
+        let start = Instant::now();
+        work()?;
+        times.push(start.elapsed().as_secs_f64());
+    }
     times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(0.0)
+    Ok(times.get(n / 2).copied().unwrap_or(0.0))
 }

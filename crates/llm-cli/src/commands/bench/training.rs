@@ -19,11 +19,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The measurement, and where the time goes, for a person.
-pub(super) fn run(
-    bench: &Bench<'_>,
-    name: BenchName,
-    w: &Workload,
-) -> Result<(Measurement, String)> {
+pub fn run(bench: &Bench<'_>, name: BenchName, w: &Workload) -> Result<(Measurement, String)> {
     let args = bench.args;
     let steps = args.steps.unwrap_or(w.steps);
     let model = w.model_of(bench.program, &args.model, w.seq_len.max(64))?;
@@ -41,19 +37,17 @@ pub(super) fn run(
         Some(gpu) => gpu.work.as_mut(),
         None => &mut OneProcess,
     };
-    for _ in 0..(steps / 5).max(3) {
-        trainer.step_with(&data, work, &mut ())?;
-    }
-    let mut times = Vec::with_capacity(steps);
-    let blocks = allocations::large_blocks();
-    for _ in 0..steps {
-        let start = Instant::now();
-        trainer.step_with(&data, work, &mut ())?;
-        times.push(start.elapsed().as_secs_f64());
-    }
+    let mut step = || trainer.step_with(&data, work, &mut ()).map(drop);
+    (0..(steps / 5).max(3)).try_for_each(|_| step())?;
+    let (start, mut asked) = (allocations::large_blocks(), 0);
+    let seconds = median(steps, || {
+        let before = allocations::large_blocks();
+        step()?;
+        asked += allocations::large_blocks().saturating_sub(before);
+        Ok(())
+    })?;
     // The model alone takes some, so none at all is an allocator that does not count.
-    let blocks = allocations::large_blocks().checked_sub(blocks).filter(|_| blocks > 0);
-    let seconds = median(times);
+    let blocks = (start > 0).then_some(asked);
     let own = if args.resized() { "-own" } else { "" };
     let name = format!("{}{own}", name.name());
     let measured = bench.measured(name, seconds, w.batch_size * w.seq_len, flops);
@@ -61,8 +55,7 @@ pub(super) fn run(
         let measured = Measurement { device, share_of_peak: None, ..measured };
         return Ok((measured, String::new()));
     }
-    let table =
-        if args.json() { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
+    let table = if args.json() { String::new() } else { ops(&mut trainer, &data, steps, blocks)? };
     Ok((Measurement { large_allocations: blocks, ..measured }, table))
 }
 
@@ -86,16 +79,10 @@ fn prepare(of: Built, w: &Workload) -> Result<(Trainer, TokenDataset)> {
 }
 
 /// A few more steps with spans on.
-fn by_op(
-    trainer: &mut Trainer,
-    data: &TokenDataset,
-    steps: usize,
-    blocks: Option<u64>,
-) -> Result<String> {
+fn ops(of: &mut Trainer, data: &TokenDataset, steps: usize, blocks: Option<u64>) -> Result<String> {
     let steps = (steps / 4).max(3);
     let start = Instant::now();
-    let (result, times) =
-        profile::record(|| (0..steps).try_for_each(|_| trainer.step(data).map(drop)));
+    let (result, times) = profile::record(|| (0..steps).try_for_each(|_| of.step(data).map(drop)));
     let whole = start.elapsed().as_secs_f64() / steps as f64;
     result?;
     let mut rows: BTreeMap<&str, [f64; 3]> = BTreeMap::new();

@@ -42,11 +42,8 @@ const MOST_SEEDS: u64 = 1000;
 /// complete is written and printed.
 pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<()> {
     if let Heads::One { other } = program.models.heads {
-        return usage(message!(
-            "compare: {} has one attention head; use {} compare",
-            program.models.name,
-            other
-        ));
+        let of = program.models.name;
+        return usage(message!("compare: {} has one attention head; use {} compare", of, other));
     }
     check_flags(args)?;
     let seeds = seeds(args)?;

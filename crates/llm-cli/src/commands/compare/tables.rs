@@ -1,7 +1,7 @@
 //! What a comparison found, for a person at a terminal.
 
 use crate::lang::Lang;
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use llm_core::base::thousands;
 use llm_core::message;
 use llm_messages::table::{Column, table};
@@ -13,17 +13,17 @@ pub(super) fn text(comparison: &Comparison, room: usize) -> String {
     text.push_str(&costs_table(comparison, room));
     text.push_str(&facts_table(comparison, room));
     if let Some([frequent, last]) = comparison.without_reading {
-        text.push_str(&said(message!(
+        text.tell(message!(
             "without reading: most frequent word {:.1} %, last mentioned {:.1} %\n",
             100.0 * frequent,
             100.0 * last
-        )));
+        ));
     }
     if let Some(floor) = comparison.floor {
-        text.push_str(&said(message!(
+        text.tell(message!(
             "floor: {:.4} nats, the stories' own entropy; no model's expected loss is below\n",
             floor
-        )));
+        ));
     }
     if !text.ends_with("\n\n") {
         text.push('\n');
@@ -92,13 +92,11 @@ fn costs_table(comparison: &Comparison, room: usize) -> String {
     columns.push(Column::right(2, 13));
     columns.extend(first.at_lengths.iter().map(|_| Column::right(2, 10)));
     let mut text = table(&columns, &rows, room);
-    text.push_str(&said(
+    text.tell(
         "(loss in windows of 1, 2 and 4 times the length that was learned, over the same tokens)\n",
-    ));
+    );
     if costs().any(|(_, of)| of.refused) {
-        text.push_str(&said(
-            "(refused: a table of positions ends at the length that was learned)\n",
-        ));
+        text.tell("(refused: a table of positions ends at the length that was learned)\n");
     }
     text + "\n"
 }

@@ -17,11 +17,7 @@ const MOST_RUNS: usize = 10_000;
 
 /// All combinations of the values of `--vary`, the first flag's changing the slowest, each for
 /// every number of heads.
-pub(super) fn variants(
-    program: &Program,
-    args: &CompareArgs,
-    heads: &[usize],
-) -> Result<Vec<Varied>> {
+pub fn variants(program: &Program, args: &CompareArgs, heads: &[usize]) -> Result<Vec<Varied>> {
     let first = args.training(heads.first().copied().or(Some(1)));
     let mut all = match args.model.further.variants.as_slice() {
         [] => vec![(Vec::new(), first)],
@@ -132,10 +128,8 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     }
     let plain = typed.trim().trim_start_matches('-').replace('_', "-");
     if plain == HEADS || plain == "n-heads" || plain == "n-head" {
-        return Err(refused(message!(
-            "numbers of heads are given as --heads {}",
-            values.join(",")
-        )));
+        let heads = values.join(",");
+        return Err(refused(message!("numbers of heads are given as --heads {}", heads)));
     }
     if plain == "seed" {
         return Err(refused("seeds are counted: --seed FIRST --seeds N".into()));

@@ -78,13 +78,8 @@ impl TokenRows {
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn write(
-        &self,
-        out: &mut dyn Write,
-        tokenizer: &dyn Tokenizer,
-        json: bool,
-    ) -> io::Result<()> {
-        let mut lines = self.0.iter().map(|row| row.line(tokenizer));
+    pub fn write(&self, out: &mut dyn Write, of: &dyn Tokenizer, json: bool) -> io::Result<()> {
+        let mut lines = self.0.iter().map(|row| row.line(of));
         if json {
             return lines.try_for_each(|line| out.write_all(json_line(&line).as_bytes()));
         }

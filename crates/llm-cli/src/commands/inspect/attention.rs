@@ -1,12 +1,12 @@
 //! `inspect attention`.
 
-use super::output::{PAGE, PICTURE, check_place, page_of, say_written};
 use crate::args::InspectAttentionArgs;
-use crate::commands::written;
+use crate::commands::written::{
+    begins_with, check_page, check_place, page_of, save, say_written, write_page,
+};
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
 use crate::error::{Result, RunError, usage};
-use crate::generation::prompt_tokens;
-use crate::messages::{in_both, said, spelled};
+use crate::messages::{Tell, in_both, said, spelled};
 use crate::program::Program;
 use llm_core::base::escape::safe_text;
 use llm_core::base::{Message, memory, real_path, replace_file, thousands};
@@ -38,11 +38,9 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     let path = to_load(&args.load)?;
     let loaded = load(&program.models, &path)?;
     let chosen = Chosen::new(&loaded, args)?;
-    if let Some(file) = &args.html {
-        check_place(file, PAGE)?;
-    }
+    check_page(args.html.as_deref())?;
     if let Some(file) = &args.npz {
-        written::check_place(file, |start| npz::begins_with(start, "tokens"))?;
+        check_place(file, |start| npz::begins_with(start, "tokens"))?;
     }
     let tokens = prompt(&loaded, args)?;
     let usual = if args.npz.is_some() { tokens.len() } else { LAST };
@@ -77,10 +75,8 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         view.write_picture(layer, &file)?;
         say_written(&file, quiet);
     }
-    if let Some(file) = &args.html {
-        llm_report::write(file, &view.page(program, &path, &tokens[view.first..]))?;
-        say_written(file, quiet);
-    }
+    let page = || view.page(program, &path, &tokens[view.first..]);
+    write_page(args.html.as_deref(), quiet, page)?;
     let mut out = Out::default();
     if json {
         out.write(view.json(&tokens).as_bytes());
@@ -98,7 +94,7 @@ fn write_arrays(file: &Path, maps: &llm_lens::AttentionMaps) -> Result<()> {
     let numbers = [heads, t, t].iter().fold(layers as u64, |all, &n| all.saturating_mul(n as u64));
     memory::require(numbers.saturating_mul(4)).map_err(|e| RunError::Memory(e, PROMPT.into()))?;
     let weights: Vec<f32> = maps.layers.iter().flatten().flatten().flatten().copied().collect();
-    written::save(file, |out| {
+    save(file, |out| {
         let mut file = Npz::to(out);
         file.add("tokens", &[t], &maps.tokens)?; // first: begins_with looks for it
         file.add("attention", &[layers, heads, t, t], &weights)?;
@@ -107,22 +103,17 @@ fn write_arrays(file: &Path, maps: &llm_lens::AttentionMaps) -> Result<()> {
 }
 
 /// Refuses more weights than a file of them could be opened with.
-fn check_size(
-    args: &InspectAttentionArgs,
-    chosen: &Chosen,
-    loaded: &Loaded,
-    shown: usize,
-) -> Result<()> {
+fn check_size(args: &InspectAttentionArgs, of: &Chosen, loaded: &Loaded, t: usize) -> Result<()> {
     const MOST_WEIGHTS: usize = 4_000_000;
     let model = &loaded.run.model;
     let all = model.config().n_layers * model.attention().spec().n_heads;
     // A page has all heads.
     let heads = match (&args.html, args.json || args.output.json() || args.svg.is_some()) {
         (Some(_), _) => all,
-        (None, true) => chosen.layers.len() * chosen.heads.len(),
+        (None, true) => of.layers.len() * of.heads.len(),
         (None, false) => return Ok(()),
     };
-    let weights = heads.saturating_mul(shown.saturating_mul(shown + 1) / 2);
+    let weights = heads.saturating_mul(t.saturating_mul(t + 1) / 2);
     if weights <= MOST_WEIGHTS {
         return Ok(());
     }
@@ -133,7 +124,7 @@ fn check_size(
     usage(message!(
         "--last: {} tokens and {} heads make {} weights, more than the {} that fit into a \
          file; {}",
-        shown,
+        t,
         heads,
         thousands(weights as u64),
         thousands(MOST_WEIGHTS as u64),
@@ -150,12 +141,10 @@ struct Chosen {
 impl Chosen {
     fn new(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Chosen> {
         let model = &loaded.run.model;
-        let one = |what: &str, given: Option<usize>, all: usize, counted: Message| match given {
+        let one = |what: &str, given: Option<usize>, all: usize, has: Message| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
-            Some(i) => {
-                usage(message!("--{} {}: the model has {}, counted from 0", what, i, counted))
-            }
+            Some(i) => usage(message!("--{} {}: the model has {}, counted from 0", what, i, has)),
         };
         let (layers, heads) = (model.config().n_layers, model.attention().spec().n_heads);
         Ok(Chosen {
@@ -178,7 +167,7 @@ fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> 
     };
     let tokenizer = loaded.tokenizer.as_ref();
     let beginning = Beginning::text(&opening, tokenizer);
-    let mut tokens = prompt_tokens(&args.prompt, tokenizer, beginning)?;
+    let mut tokens = args.prompt.tokens_or(tokenizer, beginning)?;
     let window = loaded.run.model.config().seq_len;
     if tokens.len() > window {
         let n = tokens.len();
@@ -198,7 +187,7 @@ fn pictures(args: &InspectAttentionArgs, chosen: &Chosen) -> Result<Vec<(usize, 
     }
     let file = |layer| (layer, dir.join(format!("attention-layer-{layer}.svg")));
     let files: Vec<_> = chosen.layers.clone().map(file).collect();
-    files.iter().try_for_each(|(_, file)| check_place(file, PICTURE))?;
+    files.iter().try_for_each(|(_, file)| check_place(file, |start| begins_with(start, "<svg")))?;
     Ok(files)
 }
 
@@ -255,7 +244,7 @@ impl View<'_> {
         });
         if let Some(window) = self.attention.window {
             let sees = message!("a row sees {} columns: blank is outside its window\n", window);
-            text.push_str(&said(sees));
+            text.tell(sees);
         }
         for layer in self.chosen.layers.clone() {
             let heads = self.heads(layer).into_iter().map(|(title, map)| {
@@ -270,7 +259,7 @@ impl View<'_> {
             let heads: Vec<_> = heads.collect();
             let maps: Vec<_> = heads.iter().map(|(t, map)| (t.clone(), &map[..])).collect();
             let tokens = &self.maps.tokens[skipped..];
-            text.push_str(&said(message!("\nlayer {}\n", layer)));
+            text.tell(message!("\nlayer {}\n", layer));
             text.push_str(&heat_map(tokens, self.first + skipped, &maps, ink, columns));
         }
         text

@@ -1,11 +1,11 @@
 //! `inspect heads`.
 
-use super::measured_on::measured_on;
-use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::MeasuredArgs;
+use crate::commands::scored::measured_on;
+use crate::commands::written::{check_page, page_of, write_page};
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
-use crate::messages::{in_both, said};
+use crate::messages::{Tell, in_both, said};
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_core::base::{Message, memory, thousands};
@@ -28,9 +28,7 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
     let loaded = load(&program.models, &path)?;
-    if let Some(file) = &args.html {
-        check_place(file, PAGE)?;
-    }
+    check_page(args.html.as_deref())?;
     let (data, name) = measured_on(&loaded, &path, &args.data, "heads")?;
     let model = &loaded.run.model;
     let t = model.config().seq_len.min(LONGEST);
@@ -44,15 +42,11 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     signals.heed();
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
     signals.check()?;
-    let windows = match report.windows {
-        1 => message!("1 window"),
-        n => message!("{} windows", thousands(n)),
-    };
+    let n = report.windows;
+    let windows = if n == 1 { message!("1 window") } else { message!("{} windows", thousands(n)) };
     let measured = message!("{}: {} tokens in {}", name, thousands(report.tokens), windows);
-    if let Some(file) = &args.html {
-        llm_report::write(file, &page(program, &path, &measured, &report))?;
-        say_written(file, args.output.quiet());
-    }
+    let page = || page(program, &path, &measured, &report);
+    write_page(args.html.as_deref(), args.output.quiet(), page)?;
     if args.json || args.output.json() {
         print(json(&name.to_string(), &report))
     } else {
@@ -97,14 +91,12 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
     columns.resize(1 + report.uniform.len(), Shown::right(1, 6));
     let mut text = said(message!("measured on {}", measured)) + "\n\n";
     text.push_str(&table(&columns, &rows, room));
-    text.push_str(&said(
+    text.tell(
         "\nMean weight on such places; even: what even attention to everything puts there.\n\
          Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
-    ));
+    );
     if report.uniform.iter().any(|(column, _)| *column == Column::Weight(Role::Answer)) {
-        text.push_str(&said(
-            "answer is measured where the story has to tell a word that was said before.\n",
-        ));
+        text.tell("answer is measured where the story has to tell a word that was said before.\n");
     }
     text.push('\n');
     for row in &report.rows {
@@ -120,7 +112,7 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
     }
-    text.push_str(&said("\noutputs           mean      std      min      max\n"));
+    text.tell("\noutputs           mean      std      min      max\n");
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let line = |name: &str, s: &Spread| {
             let Spread { mean, std, min, max } = s;
@@ -130,9 +122,7 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
         text.push_str(&line("A", &spreads.concatenated));
         text.push_str(&line("A·W_o", &spreads.projected));
     }
-    text.push_str(&said(
-        "A: the heads side by side; A·W_o: mixed, the same shape with other numbers.\n",
-    ));
+    text.tell("A: the heads side by side; A·W_o: mixed, the same shape with other numbers.\n");
     text
 }
 

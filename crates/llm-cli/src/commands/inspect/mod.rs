@@ -2,9 +2,7 @@
 
 mod attention;
 mod heads;
-mod measured_on;
 mod model;
-mod output;
 mod prune;
 
 use crate::args::InspectVerb;

@@ -3,7 +3,7 @@
 use crate::args::InspectModelArgs;
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError, usage};
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use crate::program::Program;
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, bytes, thousands};
@@ -102,10 +102,7 @@ fn compared(config: &Config, n_heads: usize) -> usize {
 fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usize) -> String {
     let [v, t, c, l] = report.sizes;
     let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
-    let off = match heads_off {
-        0 => message!(""),
-        n => message!(", {} switched off", n),
-    };
+    let off = if heads_off == 0 { message!("") } else { message!(", {} switched off", heads_off) };
     let mut text = said(message!(
         "{}: L={}, C={} wide, H={} of D={}{}, context T={}, V={} tokens\n",
         title,
@@ -119,11 +116,11 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usiz
     ));
     if !report.beyond.is_empty() {
         let beyond = report.beyond.iter().map(|more| format!("{} {}", more.setting, more.value));
-        text.push_str(&said(message!("beyond the baseline: {}\n", Message::list(beyond))));
+        text.tell(message!("beyond the baseline: {}\n", Message::list(beyond)));
     }
     text.push_str(&of_heads(heads, report.head_dim));
     text.push('\n');
-    text.push_str(&said("tensor              shape                count    share\n"));
+    text.tell("tensor              shape                count    share\n");
     // The blocks are all alike: one line stands for the tensor of each.
     let in_later_block = |t: &TensorRow| t.name.starts_with("blocks.") && !is_of_first_block(t);
     for tensor in report.tensors.iter().filter(|t| !in_later_block(t)) {
@@ -147,7 +144,7 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usiz
     }
     text.push_str(&format!("\n{}\n\n", said(of_attention(report))));
     let m = report.memory;
-    text.push_str(&said(message!(
+    text.tell(message!(
         "memory of training with {} windows of {} tokens: {}\n  \
          weights {} · gradients {} · moments {} · activations {}\n\n",
         b,
@@ -157,7 +154,7 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usiz
         bytes(m.gradients),
         bytes(m.moments),
         bytes(m.activations)
-    )));
+    ));
     text + &costs(report, room) + &known(room)
 }
 
@@ -172,30 +169,26 @@ fn of_heads(spec: &AttentionSpec, head_dim: usize) -> String {
         };
         let all = Message::list((0..groups).map(group));
         let (kept, of_all) = (2 * groups * head_dim, 2 * spec.n_heads * head_dim);
-        text.push_str(&said(message!("heads that read the same keys and values: {}\n", all)));
-        text.push_str(&said(message!(
-            "of a token a block keeps 2·G·D = {} numbers, not {}\n",
-            kept,
-            of_all
-        )));
+        text.tell(message!("heads that read the same keys and values: {}\n", all));
+        text.tell(message!("of a token a block keeps 2·G·D = {} numbers, not {}\n", kept, of_all));
     }
     if let Some(rotary) = &spec.rotary {
         let frequencies = rotary.frequencies(head_dim);
         let last = frequencies.last().copied().unwrap_or(1.0);
-        text.push_str(&said(message!(
+        text.tell(message!(
             "rotary positions: pairs of {} channels turn by 1 to {:.2e} radians a position\n",
             2 * frequencies.len(),
             last
-        )));
+        ));
         if rotary.scaling.is_some() {
-            text.push_str(&said("low frequencies are scaled, for longer texts\n"));
+            text.tell("low frequencies are scaled, for longer texts\n");
         }
     }
     if let Some(window) = spec.window {
-        text.push_str(&said(message!("a token sees the last {}, itself among them\n", window)));
+        text.tell(message!("a token sees the last {}, itself among them\n", window));
     }
     if spec.qk_norm {
-        text.push_str(&said("queries and keys are normed\n"));
+        text.tell("queries and keys are normed\n");
     }
     text
 }
@@ -232,17 +225,16 @@ fn costs(report: &ModelReport, room: usize) -> String {
         n => said(message!("{} heads of {}", n, costs.head_dim)),
     };
     let [_, seq] = report.batch;
-    let rows: [Vec<String>; 5] = [
-        row(message!("a block's attention on {} tokens", seq), &heads),
-        row("  multiplications, Q·Kᵀ         H·(T²·D)".into(), &|of| {
-            thousands(of.score_macs)
-        }),
-        row("  multiplications, P·V          H·(T²·D)".into(), &|of| thousands(of.value_macs)),
-        row("  multiplications, projections  4·T·C²".into(), &|of| {
-            thousands(of.projection_macs)
-        }),
-        row("  numbers through softmax       H·T²".into(), &|of| thousands(of.softmax_elements)),
+    type Count = fn(&AttentionCost) -> u64;
+    let parts: [(&str, Count); 4] = [
+        ("  multiplications, Q·Kᵀ         H·(T²·D)", |of| of.score_macs),
+        ("  multiplications, P·V          H·(T²·D)", |of| of.value_macs),
+        ("  multiplications, projections  4·T·C²", |of| of.projection_macs),
+        ("  numbers through softmax       H·T²", |of| of.softmax_elements),
     ];
+    let mut rows: Vec<Vec<String>> =
+        vec![row(message!("a block's attention on {} tokens", seq), &heads)];
+    rows.extend(parts.map(|(name, of)| row(name.into(), &|costs| thousands(of(costs)))));
     let mut columns = vec![Column::left(0, 40)];
     columns.resize(1 + report.attention.len(), Column::right(2, 18));
     table(&columns, &rows, room) + "\n"

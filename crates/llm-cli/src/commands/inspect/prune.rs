@@ -1,21 +1,21 @@
 //! `inspect prune`.
 
-mod progress;
 mod show;
 
-use super::measured_on::measured_on;
-use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::InspectPruneArgs;
+use crate::commands::scored::{batch_of, measured_on};
+use crate::commands::written::{check_page, page_of, write_page};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb, usage};
-use crate::messages::in_both;
+use crate::messages::{in_both, said};
 use crate::next_commands;
 use crate::program::Program;
+use crate::progress::Progress;
 use crate::signals::Signals;
 use llm_core::TinyGPT;
 use llm_core::base::escape::one_line;
 use llm_core::base::real_path;
-use llm_core::base::{Message, memory, thousands};
+use llm_core::base::{Message, thousands};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::{counted, message};
 use llm_lens::{Cut, HeadName, Pruner, head_mask, with_head_mask};
@@ -24,9 +24,9 @@ use llm_run::data::Validation;
 use llm_run::folder::{Target, to_load};
 use llm_run::models::Heads;
 use llm_run::plan::{Loaded, load};
-use progress::Counting;
 use show::{Found, Score, names};
 use std::path::Path;
+use std::time::Instant;
 
 /// Tokens to measure on when nothing is said.
 const TOKENS: u64 = 65_536;
@@ -41,9 +41,8 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let path = to_load(&args.on.load)?;
     let mut loaded = load(&program.models, &path)?;
     let on = check_model(program, &loaded, args)?;
-    if let Some(file) = &args.on.html {
-        check_place(file, PAGE)?;
-    }
+    batch_of(&loaded, args.batch)?;
+    check_page(args.on.html.as_deref())?;
     if let (Some(save), Some(html)) = (&args.save, &args.on.html)
         && real_path(save) == real_path(html)
     {
@@ -71,10 +70,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
-    if let Some(file) = &args.on.html {
-        llm_report::write(file, &page(program, &path, &measured, &found))?;
-        say_written(file, quiet);
-    }
+    write_page(args.on.html.as_deref(), quiet, || page(program, &path, &measured, &found))?;
     let mut out = Out::default();
     let saved = target.as_ref().map(|t| t.path.as_path());
     if args.on.json || args.on.output.json() {
@@ -109,14 +105,9 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
             other
         ));
     }
-    if args.batch == Some(0) {
-        return usage("--batch 0: there is nothing to score at a time");
-    }
     if let Some(n) = args.drop.filter(|n| !(1..on).contains(n)) {
-        let why = match on {
-            0 | 1 => message!("no head can go"),
-            on => message!("1 to {} can go", on - 1),
-        };
+        let some = message!("1 to {} can go", on.saturating_sub(1));
+        let why = if on < 2 { message!("no head can go") } else { some };
         return usage(message!("--drop {}: of {} heads that are on, {}", n, on, why));
     }
     let mut left = mask.clone();
@@ -166,20 +157,26 @@ fn measure(
     signals: &Signals,
 ) -> Result<Found> {
     let model = &loaded.run.model;
-    let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
-    memory::require(model.inference_memory(batch, config.seq_len))
-        .map_err(|e| RunError::Memory(e, message!("--batch")))?;
+    let batch = args.batch.unwrap_or(loaded.run.recipe.batch_size);
     let on = mask.iter().filter(|on| **on).count();
     let most = args.drop.unwrap_or(on);
     let cut = match args.drop_heads.is_empty() {
         true => Cut::LeastMissed(args.drop),
         false => Cut::Named(args.drop_heads.clone()),
     };
-    let counting = Counting::new(cut.measurements(on) as u64, args.on.output.quiet());
+    let (total, quiet) = (cut.measurements(on) as u64, args.on.output.quiet());
+    let (progress, start) = (Progress::new(total, &said("measurements"), quiet), Instant::now());
+    let say = |line: Message| {
+        progress.aside(|| {
+            if !quiet {
+                note(line)
+            }
+        })
+    };
     let score = |model: &TinyGPT| -> Result<Score> {
         let report = data.score(model, batch, limit, |_| signals.pending().is_some())?;
         signals.check()?;
-        counting.one_more();
+        progress.bar.iter().for_each(|bar| bar.inc(1));
         Ok(Score { loss: report.evaluation.loss, details: report })
     };
     let mut pruner = Pruner::new(model, &program.models.from_spec, score);
@@ -188,13 +185,17 @@ fn measure(
         let why = message!("its loss is {}, so nothing can be said about its heads", whole.loss);
         return Err(RunError::Data(message!("--load '{}': {}", args.on.load.display(), why)));
     }
-    counting.say(message!("all {}: loss {:.4}", counted!(on, "head"), whole.loss));
-    counting.forecast();
+    say(message!("all {}: loss {:.4}", counted!(on, "head"), whole.loss));
+    let left = total.saturating_sub(1);
+    let minutes = start.elapsed().as_secs_f64() * left as f64 / 60.0;
+    if progress.bar.is_none() && minutes >= 0.1 {
+        say(message!("about {:.1} min for {} more measurements", minutes, left));
+    }
     let mut gone = 0;
     pruner.find(whole, &cut, |s| {
         gone += 1;
         let (head, loss) = (s.head.to_string(), s.score.loss);
-        counting.say(message!("{} of {} off: {}, loss {:.4}", gone, most, head, loss));
+        say(message!("{} of {} off: {}, loss {:.4}", gone, most, head, loss));
     })
 }
 

@@ -5,7 +5,7 @@ use crate::args::InfoArgs;
 use crate::console::{Out, json_line};
 use crate::error::{Result, RunError};
 use crate::generation::shown;
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TokenId, message};
@@ -48,17 +48,17 @@ pub(super) fn info(args: &InfoArgs) -> Result<()> {
         fingerprint.as_str()
     ));
     if let Some(end) = tokenizer.end_of_text() {
-        text.push_str(&said(message!("end of a text    token {}\n", end)));
+        text.tell(message!("end of a text    token {}\n", end));
     }
     if let Some((bytes, tokens)) = measured {
-        text.push_str(&said(message!(
+        text.tell(message!(
             "bytes per token  {:.3} ({} bytes, {} tokens)\n",
             bytes as f64 / tokens.max(1) as f64,
             thousands(bytes),
             thousands(tokens)
-        )));
+        ));
     }
-    text.push_str(&said("longest tokens\n"));
+    text.tell("longest tokens\n");
     for id in longest {
         let (bytes, name) = (tokenizer.bytes_of(id).len(), shown(tokenizer, id));
         text.push_str(&format!("  {id:>7}  {bytes:>3} B  {name}\n"));

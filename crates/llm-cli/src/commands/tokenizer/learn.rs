@@ -1,29 +1,26 @@
 //! `tokenizer train`: a vocabulary of your own.
 
-use crate::args::{TokenizerArgs, TokenizerTrainArgs};
+use crate::args::TokenizerTrainArgs;
 use crate::console::note;
 use crate::error::{Result, RunError, of_verb};
-use crate::learning::watched;
 use crate::next_commands;
 use crate::program::Program;
+use crate::progress::watched;
 use llm_core::base::escape::one_line;
 use llm_core::base::{replace_file, system_reason};
 use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_run::data::{Input, Reading, check_about_files, one_stdin};
 use llm_run::folder::may_replace;
-use llm_run::tokenizers::{Choice, TokenizerKind, make};
+use llm_run::tokenizers::{Choice, TokenizerKind, TokenizerOptions, make};
 use std::path::{Path, PathBuf};
 
 /// Learns from the text and saves a tokenizer.json.
 pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> {
-    let flags = TokenizerArgs {
-        kind: Some(TokenizerKind::Bpe),
-        vocab_size: args.vocab_size,
-        ..TokenizerArgs::default()
-    };
-    let choice = Choice::of(&flags.options())?
-        .ok_or_else(|| RunError::Internal("flags without a choice".into()))?;
+    let (kind, vocab_size) = (Some(TokenizerKind::Bpe), args.vocab_size);
+    let options = TokenizerOptions { kind, vocab_size, ..TokenizerOptions::default() };
+    let choice =
+        Choice::of(&options)?.ok_or_else(|| RunError::Internal("flags without a choice".into()))?;
     one_stdin(&args.data)?;
     check_about_files(&args.data, None, args.end_of_text)?;
     let hint = "nothing was learned, choose another --save";

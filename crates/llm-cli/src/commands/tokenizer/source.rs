@@ -1,6 +1,6 @@
 //! The tokenizer that a verb is about.
 
-use crate::args::{SourceArgs, TokenizerArgs};
+use crate::args::SourceArgs;
 use crate::error::{Result, RunError, usage};
 use llm_core::base::with_causes;
 use llm_core::checkpoint::Checkpoint;
@@ -8,7 +8,7 @@ use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_formats::tokenizers;
 use llm_run::folder::to_load;
-use llm_run::tokenizers::Choice;
+use llm_run::tokenizers::{Choice, TokenizerOptions};
 use std::sync::Arc;
 
 /// The tokenizer of a checkpoint or of files. Any checkpoint will do, whatever its attention.
@@ -31,10 +31,10 @@ pub(super) fn open(source: &SourceArgs) -> Result<Arc<dyn Tokenizer>> {
 fn choice(source: &SourceArgs) -> Result<Choice> {
     let SourceArgs { load: _, kind, bpe_vocab, bpe_merges } = source;
     let [bpe_vocab, bpe_merges] = [bpe_vocab.clone(), bpe_merges.clone()];
-    let flags = TokenizerArgs { kind: kind.clone(), vocab_size: None, bpe_vocab, bpe_merges };
+    let options = TokenizerOptions { kind: kind.clone(), vocab_size: None, bpe_vocab, bpe_merges };
     let which =
         message!("give --load CHECKPOINT, --tokenizer FILE.json, or --bpe-vocab and --bpe-merges");
-    match Choice::of(&flags.options())? {
+    match Choice::of(&options)? {
         Some(Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. }) => {
             usage(message!("this kind of tokenizer is made of a text, by training; {}", which))
         }

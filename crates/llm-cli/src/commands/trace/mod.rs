@@ -74,12 +74,9 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let model = &run.model;
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);
-    if let Some(given) = args.heads.filter(|&given| given != heads) {
-        return usage(message!(
-            "--heads {}: the loaded model has {}; leave the flag out",
-            given,
-            heads
-        ));
+    if let Some(n) = args.heads.filter(|&n| n != heads) {
+        let why = message!("--heads {}: the loaded model has {}; leave the flag out", n, heads);
+        return usage(why);
     }
     let layer = args.layer.unwrap_or(0);
     if layer >= config.n_layers {

@@ -2,18 +2,17 @@
 
 use super::super::banner;
 use super::super::eval::facts_table;
-use super::alone;
+use super::alone::refuse_prompt_alone;
 use crate::args::TrainArgs;
 use crate::console::{Out, note, noted};
 use crate::error::{Result, sentence};
 use crate::events::{self, Event as Json};
-use crate::generation::Request;
-use crate::learning::watched;
+use crate::generation::{Request, To};
 use crate::messages::{in_both, lasting, spelled};
 use crate::next_commands;
 use crate::probes;
 use crate::program::Program;
-use crate::progress::{Progress, Watching, scored_in_time};
+use crate::progress::{Progress, Watching, scored_in_time, watched};
 use crate::signals::Signals;
 use llm_core::base::{Message, escape, thousands};
 use llm_core::checkpoint::Snapshot;
@@ -81,13 +80,6 @@ impl Speaker {
         }
     }
 
-    /// Lines that are in the language of the person already.
-    fn say_lines(&self, lines: &str) {
-        if !self.quiet {
-            lines.lines().for_each(noted);
-        }
-    }
-
     pub(super) fn emit(&mut self, event: &Json<'_>) {
         if self.json {
             self.out.write(&events::line(event));
@@ -130,14 +122,10 @@ impl<'a> Shown<'a> {
         if let (Some(turns), None) = (question, sampling.prompt.flag()) {
             request.ask(turns)?;
         }
-        let most = plan.trainer.model.config().seq_len;
-        request.check_slide(most)?;
+        request.check_slide(plan.trainer.model.config().seq_len)?;
         request.window = plan.trainer.model.attention().spec().window;
         self.request = Some(request);
-        if let Some(data) = &plan.data {
-            let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
-            self.probes = probes::new(&self.args.probes, len, seq, most, plan.sample_seed)?;
-        }
+        self.probes = probes::new(&self.args.probes, plan)?;
         Ok(())
     }
 
@@ -215,7 +203,9 @@ impl<'a> Shown<'a> {
                 100.0 * known.most_frequent,
                 100.0 * known.last_mentioned
             ));
-            self.progress.aside(|| self.speaker.say_lines(&facts_table(found)));
+            if !self.speaker.quiet {
+                self.progress.aside(|| facts_table(found).lines().for_each(noted));
+            }
         }
     }
 
@@ -285,7 +275,7 @@ impl<'a> Shown<'a> {
 
 impl Face for Shown<'_> {
     fn plan(&mut self, make: &mut MakePlan<'_>) -> Result<Plan> {
-        alone::refuse_prompt_alone(self.program, self.args)?;
+        refuse_prompt_alone(self.program, self.args)?;
         let foreign = self.args.nano_gpt.notes(&self.program.models)?;
         let mut plan = watched(self.args.output.quiet(), |watch| make(watch))?;
         plan.notes.extend(foreign.into_iter().map(Note::Said));
@@ -293,20 +283,15 @@ impl Face for Shown<'_> {
         Ok(plan)
     }
 
-    fn begins(
-        &mut self,
-        plan: &Plan,
-        target: Option<&Target>,
-        identity: &mut Identity,
-    ) -> Result<()> {
+    fn begins(&mut self, plan: &Plan, target: Option<&Target>, of: &mut Identity) -> Result<()> {
         self.signals = Signals::listen();
         self.signals.heed();
         let words = banner::chosen(plan);
         self.speaker.emit(&banner::start_event(self.program, plan, &words, self.threads));
         banner::loaded(plan).iter().for_each(|line| self.speaker.say(line));
-        identity.changed = changed(plan);
+        of.changed = changed(plan);
         if plan.steps > 0 && target.is_some_and(|target| target.run.is_some()) {
-            self.about = Some(About::of(identity, plan)?);
+            self.about = Some(About::of(of, plan)?);
         }
         Ok(())
     }
@@ -322,7 +307,7 @@ impl Face for Shown<'_> {
             Event::Overfit(found) => self.overfit(found),
             Event::Begin(steps) => {
                 let Speaker { quiet, is_one_of_many, .. } = self.speaker;
-                self.progress = Progress::new(*steps, quiet && !is_one_of_many);
+                self.progress = Progress::new(*steps, " {msg}", quiet && !is_one_of_many);
             }
             Event::Noted(note) => return self.say(*note),
             Event::Step { report, done, rate, .. } => {
@@ -347,7 +332,7 @@ impl Face for Shown<'_> {
                 watching.position(*scored);
             }
             Event::Scored(scored) => {
-                self.watching.take().iter().for_each(Watching::finish);
+                self.watching = None;
                 scored_in_time(scored, |line| self.speaker.say(line));
             }
             Event::Saved { step, path, .. } => {
@@ -390,7 +375,8 @@ impl Face for Shown<'_> {
                     note(message!("a sample is not kept: {}", sentence(&e)));
                 }
             };
-            request.write(run.model, step, &mut speaker.out, signals, speaker.json, keep)
+            let to = To { out: &mut speaker.out, signals, json: speaker.json, step };
+            request.write(run.model, to, keep)
         })
     }
 

@@ -1,7 +1,7 @@
 //! What pruning found, to be read and as JSON.
 
 use crate::console::json_line;
-use crate::messages::said;
+use crate::messages::{Tell, said};
 use llm_core::base::Message;
 use llm_core::message;
 use llm_lens::{HeadName, Scored};
@@ -35,7 +35,7 @@ pub(super) fn text(measured: &Message, found: &Found, room: usize) -> String {
         }
     }
     if let Some(dropped) = &found.dropped {
-        text.push_str(&said(message!("\nwithout {}\n", names(&dropped.heads))));
+        text.tell(message!("\nwithout {}\n", names(&dropped.heads)));
         text.push_str(&line("", &dropped.score));
         if let (Some(before), Some(after)) = (&whole.details.facts, &dropped.score.details.facts) {
             text.push_str(&kinds_table(before, after));

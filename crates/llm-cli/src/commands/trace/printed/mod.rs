@@ -1,8 +1,6 @@
 //! A walk as a person reads it, line by line in the language that was chosen.
 
 mod numbers;
-mod output;
-mod rotation;
 mod row;
 mod score;
 mod sizes;
@@ -17,6 +15,9 @@ use numbers::{Line, columns, lines, number};
 
 /// Before every line but the titles.
 const INDENT: &str = "   ";
+
+/// The cells of a row.
+type Cells = Vec<String>;
 
 /// The whole text in `room` columns; `all`: nothing is left out of long sums and tables.
 pub(super) fn text(walk: &Walk, all: bool, room: usize) -> String {
@@ -64,18 +65,12 @@ impl Printed<'_> {
     }
 
     fn table(&mut self, rows: &[Vec<String>]) {
-        columns(rows, self.room.saturating_sub(INDENT.len()))
-            .iter()
-            .for_each(|line| self.line(line));
+        let lines = columns(rows, self.room.saturating_sub(INDENT.len()));
+        lines.iter().for_each(|line| self.line(line));
     }
 
     /// The first and the last few of `n` rows, and those of `wanted`.
-    fn rows(
-        &self,
-        n: usize,
-        wanted: &[usize],
-        row: impl Fn(usize) -> Vec<String>,
-    ) -> Vec<Vec<String>> {
+    fn rows(&self, n: usize, wanted: &[usize], row: impl Fn(usize) -> Cells) -> Vec<Cells> {
         let shown = |line| match line {
             Line::At(at) => row(at),
             Line::More(n) => vec![said(message!("… {} more", n))],
@@ -105,35 +100,28 @@ impl Printed<'_> {
     fn row_formula(&self, letter: char, t: usize) -> String {
         let (s, Place { batch_index: b, head: h, .. }) = (self.walk.sizes, self.walk.place);
         let (big_t, big_h, d, at) = (s.seq_len, s.n_heads, s.head_dim, s.row(b, t, h));
-        if self.walk.one_head {
-            format!("(b*T + {letter})*C = ({b}*{big_t} + {t})*{d} = {at}")
-        } else {
-            format!("((b*T + {letter})*H + h)*D = (({b}*{big_t} + {t})*{big_h} + {h})*{d} = {at}")
-        }
+        let one = format!("(b*T + {letter})*C = ({b}*{big_t} + {t})*{d} = {at}");
+        let several =
+            format!("((b*T + {letter})*H + h)*D = (({b}*{big_t} + {t})*{big_h} + {h})*{d} = {at}");
+        self.one_or(one, several)
     }
 
     /// A row of k or v: of the group's head where several heads read one.
     fn key_formula(&self, letter: char, t: usize) -> String {
         let (s, Place { batch_index: b, head: h, .. }) = (self.walk.sizes, self.walk.place);
         let (big_t, d, at) = (s.seq_len, s.head_dim, s.key_row(b, t, h));
-        match s.kv_heads {
-            None => self.row_formula(letter, t),
-            Some(big_g) => {
-                let g = s.group(h);
-                format!(
-                    "((b*T + {letter})*G + g)*D = (({b}*{big_t} + {t})*{big_g} + {g})*{d} = {at}"
-                )
-            }
-        }
+        let (Some(big_g), g) = (s.kv_heads, s.group(h)) else { return self.row_formula(letter, t) };
+        format!("((b*T + {letter})*G + g)*D = (({b}*{big_t} + {t})*{big_g} + {g})*{d} = {at}")
     }
 
     /// `[b, h, i, j]` with letters or numbers; one head needs no h.
     fn index(&self, [b, h, i, j]: [&str; 4]) -> String {
-        if self.walk.one_head {
-            format!("[{b}, {i}, {j}]")
-        } else {
-            format!("[{b}, {h}, {i}, {j}]")
-        }
+        self.one_or(format!("[{b}, {i}, {j}]"), format!("[{b}, {h}, {i}, {j}]"))
+    }
+
+    /// What is printed of one head, or of several.
+    fn one_or<T>(&self, one: T, several: T) -> T {
+        if self.walk.one_head { one } else { several }
     }
 
     /// The place's own `[b, h, i, j]`.

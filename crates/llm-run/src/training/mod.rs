@@ -47,7 +47,7 @@ pub use kinds::{
     Early, Estimate, Identity, Kept, Overfit, PageEnding, PageOf, Scored, advice_on_rate,
 };
 pub use measuring::measure;
-pub use run::run;
+pub use run::{run, run_plan};
 
 use crate::clock::TimeBudget;
 use crate::data::Report;
@@ -97,12 +97,6 @@ impl<'a> Training<'a> {
             clock: TimeBudget { begin: Instant::now(), most: options.max_time },
             early: None,
         }
-    }
-
-    /// Counts the time from a clock that began earlier.
-    pub fn with_clock(mut self, clock: TimeBudget) -> Training<'a> {
-        self.clock = clock;
-        self
     }
 
     /// The whole run: steps, the last measurement, checks, a text, the page. Who works on it is

@@ -130,11 +130,11 @@ impl MetaJson {
     }
 
     /// Checks what stands before the parameters, and agrees with the JSON file.
-    fn check_start<R: Read>(
+    fn check_start(
         &self,
-        input: &mut Numbers<R>,
+        input: &mut Numbers<impl Read>,
         length: u64,
-        parameters: usize,
+        tensors: usize,
     ) -> Result<()> {
         if length < START {
             return refuse(message!("the file is {} bytes, too short for a checkpoint", length));
@@ -155,8 +155,8 @@ impl MetaJson {
                 return refuse(message!("{} is {}, the JSON file says {}", what, found, expected));
             }
         }
-        if count as usize != parameters {
-            return refuse(message!("{} parameters, this model has {}", count, parameters));
+        if count as usize != tensors {
+            return refuse(message!("{} parameters, this model has {}", count, tensors));
         }
         Ok(())
     }

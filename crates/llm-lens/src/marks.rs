@@ -119,19 +119,15 @@ struct Part {
 }
 
 /// The word of each token; none for what is no part of one.
-fn words(
-    tokens: &[TokenId],
-    spans: &[Range<usize>],
-    tokenizer: &dyn Tokenizer,
-) -> Vec<Option<Part>> {
-    if ![ByteTokenizer::NAME, CharTokenizer::NAME].contains(&tokenizer.name()) {
+fn words(tokens: &[TokenId], spans: &[Range<usize>], cut: &dyn Tokenizer) -> Vec<Option<Part>> {
+    if ![ByteTokenizer::NAME, CharTokenizer::NAME].contains(&cut.name()) {
         let whole = |(place, &token): (usize, &TokenId)| {
-            let is_word = !is_separator(tokenizer.bytes_of(token));
+            let is_word = !is_separator(cut.bytes_of(token));
             is_word.then_some(Part { word: token as usize, place })
         };
         return tokens.iter().enumerate().map(whole).collect();
     }
-    let text: Vec<u8> = tokens.iter().flat_map(|&t| tokenizer.bytes_of(t)).copied().collect();
+    let text: Vec<u8> = tokens.iter().flat_map(|&t| cut.bytes_of(t)).copied().collect();
     let mut known: HashMap<&[u8], usize> = HashMap::new();
     let mut parts = vec![None; tokens.len()];
     for range in word_ranges(&text) {

@@ -164,11 +164,9 @@ fn is_chats(recipe: &Recipe) -> bool {
 pub fn help() -> String {
     let lines = all_settings().map(|setting| {
         let (text, stories) = (default(setting, Start::Text), default(setting, Start::Stories));
-        let default = match text == stories {
-            true => text,
-            false => format!("{text}; {stories} on the built-in stories"),
-        };
-        format!("{:<15} {}  ({default})", keyword(setting), doc(setting))
+        let other = format!("; {stories} on the built-in stories");
+        let other = if text == stories { "" } else { &other };
+        format!("{:<15} {}  ({text}{other})", keyword(setting), doc(setting))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

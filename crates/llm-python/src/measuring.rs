@@ -162,9 +162,8 @@ fn batch(inner: &Inner, inputs: Read, targets: Option<Read>) -> Result<Batch> {
     let [b, t] = rows(&shape);
     let Some(targets) = targets else {
         if t < 2 {
-            return Err(RunError::Data(message!(
-                "expected two tokens or more in a row, an input and its target"
-            )));
+            let why = message!("expected two tokens or more in a row, an input and its target");
+            return Err(RunError::Data(why));
         }
         let part = |from: usize| -> Vec<TokenId> {
             tokens.chunks_exact(t).flat_map(|row| &row[from..from + t - 1]).copied().collect()

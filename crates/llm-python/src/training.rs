@@ -12,7 +12,7 @@ use llm_run::folder::Target;
 use llm_run::log::{Curves, Sample};
 use llm_run::note::Note;
 use llm_run::plan::{Plan, more_steps};
-use llm_run::training::{Event, Face, Identity, PageOf, run_plan};
+use llm_run::training::{Event, Face, Identity, PageOf, train};
 use llm_run::{Result, RunError};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
@@ -64,6 +64,8 @@ struct Ask {
     /// A copy of the run at the step of the call.
     copies: SyncSender<Inner>,
     answers: Receiver<bool>,
+    /// Steps between two calls.
+    every: u64,
     /// What a copy has besides weights, optimizer and step.
     rest: Inner,
 }
@@ -143,25 +145,19 @@ fn steps(inner: &mut Inner, n: u64, stop: &Stop, seen: &Seen) -> Result<()> {
 }
 
 /// The next `n` steps as the programs do them: measured, kept in a folder, on a GPU, as it was asked for.
-fn driven(
-    inner: &mut Inner,
-    n: u64,
-    (stop, seen): (&Stop, &Seen),
-    ask: Option<(Ask, u64)>,
-) -> Result<()> {
+fn driven(inner: &mut Inner, n: u64, (stop, seen): (&Stop, &Seen), ask: Option<Ask>) -> Result<()> {
     inner.data()?;
     let Inner { plan, history, measured, on_device, options: Some(options), .. } = inner else {
         return Err(RunError::Internal(message!("a run without options")));
     };
     plan.steps = n;
     let mut options = options.clone();
-    let (ask, every) = ask.unzip();
-    options.habits.sample_every = every;
+    options.habits.sample_every = ask.as_ref().map(|ask| ask.every);
     let watch = Watch { stop, seen, history, measured };
     let reporter: Reporter<fn(&Event<'_>)> = Reporter::new(|_| ());
     let mut face = Driver { watch, reporter, ask, is_over: false, place: None, notes: Vec::new() };
     let identity = Identity::of(NAME, llm_core::threads::count());
-    let done = run_plan(plan, &options, identity, &mut face);
+    let done = train(plan, &options, identity, &mut face);
     let Driver { place, notes, .. } = face;
     *on_device = notes.into_iter().filter(|note| !plan.notes.contains(note)).collect();
     if let Some(path) = place.filter(|path| path.is_file()) {
@@ -260,7 +256,7 @@ impl<'py> Call<'_, 'py> {
         let work = move |inner: &mut Inner, stop: &Stop| {
             inner.data()?;
             let rest = inner.copied();
-            let ask = every.map(|every| (Ask { copies, answers, rest }, every));
+            let ask = every.map(|every| Ask { copies, answers, every, rest });
             driven(inner, n, (stop, &seen), ask)
         };
         let threads = worker.threads;

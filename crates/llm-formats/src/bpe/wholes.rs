@@ -114,8 +114,5 @@ fn in_normal_form(text: &str) -> Cow<'_, str> {
     }
     let mut form = NormalizedString::from(text);
     form.nfc();
-    match form.get() == text {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(form.get().to_string()),
-    }
+    if form.get() == text { Cow::Borrowed(text) } else { Cow::Owned(form.get().to_string()) }
 }

@@ -163,9 +163,7 @@ fn one(input: &mut Input<impl Read>, kind: u32) -> Result<MetaValue> {
         11 => MetaValue::Whole((n as i64).into(), kind),
         kind::F32 => MetaValue::Single(f32::from_bits(n as u32)),
         kind::F64 => MetaValue::Double(f64::from_bits(n)),
-        kind::BOOL if n > 1 => {
-            return refuse(message!("a truth value of {}, not 0 or 1", n));
-        }
+        kind::BOOL if n > 1 => return refuse(message!("a truth value of {}, not 0 or 1", n)),
         kind::BOOL => MetaValue::Bool(n == 1),
         _ => MetaValue::Whole(n.into(), kind),
     })

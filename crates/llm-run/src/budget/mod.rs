@@ -189,9 +189,7 @@ fn text(paths: &[PathBuf]) -> Result<Input> {
 
 fn length(input: &Input) -> Result<u64> {
     match input {
-        Input::Files(files) if files.texts.largest().is_none() => {
-            Ok(files.texts.text().len() as u64)
-        }
+        Input::Files(of) if of.texts.largest().is_none() => Ok(of.texts.text().len() as u64),
         _ => usage(numbers()),
     }
 }

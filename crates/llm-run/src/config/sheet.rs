@@ -240,9 +240,7 @@ impl Sheet {
 /// A value in a line, in which nothing can control a terminal.
 fn shown(value: &Value) -> String {
     match value {
-        Value::Array(values) => {
-            format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", "))
-        }
+        Value::Array(all) => format!("[{}]", all.iter().map(shown).collect::<Vec<_>>().join(", ")),
         // JSON's string, with JSON's escapes, is one of TOML's.
         Value::String(text) if one_line(text) != *text => {
             escaped_json(&serde_json::Value::from(&**text).to_string())

@@ -155,7 +155,7 @@ impl Data {
             return of_chats(chats, (name, label), val_frac, cut, tokenizer);
         }
         let seq_len = cut.seq_len;
-        let (train, val) = files.divided(val_frac, tokenizer.as_ref())?;
+        let [train, val] = files.divided(val_frac, tokenizer.as_ref())?;
         if let Err(e) = train.check_room(message!("the training part"), seq_len) {
             let most = train.len().saturating_sub(1);
             let advice = match most {

@@ -47,7 +47,7 @@ pub use kinds::{
     Early, Estimate, Identity, Kept, Overfit, PageEnding, PageOf, Scored, advice_on_rate,
 };
 pub use measuring::measure;
-pub use run::{run, run_plan};
+pub use run::{run, train};
 
 use crate::clock::TimeBudget;
 use crate::data::Report;
@@ -119,7 +119,7 @@ impl<'a> Training<'a> {
             training.page((&plan.trainer).into(), report.as_ref(), training.state());
             training.store.check_places()?;
             let journal = training.store.journal.as_ref();
-            Ok((report, journal.map_or(0.0, journal::Journal::training_seconds)))
+            Ok((report, journal.map_or(0.0, |journal| journal.time.training)))
         })
     }
 

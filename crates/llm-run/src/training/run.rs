@@ -55,14 +55,9 @@ pub fn run(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_plan(
-    plan: &mut Plan,
-    options: &Options,
-    identity: Identity,
-    face: &mut dyn Face,
-) -> Result<()> {
+pub fn train(plan: &mut Plan, options: &Options, who: Identity, face: &mut dyn Face) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: options.max_time };
-    follow(plan, options, identity, (&mut Team::new(None), clock), face)
+    follow(plan, options, who, (&mut Team::new(None), clock), face)
 }
 
 /// Chooses device, place and worker for a plan, and does what is asked for with it.

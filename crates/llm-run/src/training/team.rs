@@ -181,17 +181,12 @@ impl<'a> Team<'a> {
     /// Checks that all processes have the same.
     ///
     /// # Errors
-    /// `differs`, for all, with the first process that differs from process 0.
-    fn same(
-        &mut self,
-        what: &'static str,
-        text: &[u8],
-        differs: impl FnOnce(usize) -> RunError,
-    ) -> Result<()> {
+    /// `why`, for all, with the first process that differs from process 0.
+    fn same(&mut self, what: &'static str, text: &[u8], why: fn(usize) -> RunError) -> Result<()> {
         let Some(crew) = &mut self.0 else { return Ok(()) };
         let same = crew.equal(what.into(), blake3::hash(text).as_bytes());
         same.map_err(|e| match e {
-            Error::Crew(CrewError::Unequal { member, .. }) => self.said_once(differs(member)),
+            Error::Crew(CrewError::Unequal { member, .. }) => self.said_once(why(member)),
             other => other.into(),
         })
     }

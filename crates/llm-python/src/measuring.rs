@@ -103,8 +103,7 @@ impl Trainer {
             Ok(recipe.batch(&data, step, 0)?)
         })?;
         let of = |tokens: &[TokenId]| {
-            let wide =
-                |&token: &TokenId| if token == Batch::IGNORED { -1 } else { i64::from(token) };
+            let wide = |&of: &TokenId| if of == Batch::IGNORED { -1 } else { i64::from(of) };
             let tokens = numpy::PyArray1::from_iter(py, tokens.iter().map(wide));
             tokens.reshape(batch.shape.to_vec())
         };

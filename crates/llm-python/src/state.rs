@@ -88,9 +88,8 @@ impl Inner {
     /// # Errors
     /// As [`Inner::data`]; [`RunError::Data`] where nothing is unseen.
     pub fn unseen(&mut self) -> Result<&Validation> {
-        let nothing =
-            || RunError::Data(message!("nothing was kept unseen ({val_frac}): give some data"));
-        self.data()?.val.as_ref().ok_or_else(nothing)
+        let why = message!("nothing was kept unseen ({val_frac}): give some data");
+        self.data()?.val.as_ref().ok_or(RunError::Data(why))
     }
 }
 

@@ -31,8 +31,7 @@ const SPACE: &str = r"|\s+(?!\S)|\s+";
 
 impl Words {
     /// All kinds.
-    pub(super) const ALL: [Words; 4] =
-        [Words::Gpt2, Words::Gpt2Digits, Words::Llama3, Words::Qwen2];
+    pub(super) const ALL: [Self; 4] = [Self::Gpt2, Self::Gpt2Digits, Self::Llama3, Self::Qwen2];
 
     /// The pattern, but for its end, [`SPACE`].
     pub(super) fn pattern(self) -> String {

@@ -39,9 +39,7 @@ pub(super) fn with_kept(file: &[u8], kept: &Kept) -> Result<Parts> {
     supported("normalizer", &outline.normalizer, "NFC", |normalizer| is(normalizer, "NFC"))?;
     let nfc = !only_one(&outline.normalizer).is_null();
     let words = match only_one(&outline.pre_tokenizer) {
-        sequence if sequence.get("type").and_then(Value::as_str) == Some("Sequence") => {
-            Words::of(sequence)?
-        }
+        sequence if sequence["type"] == "Sequence" => Words::of(sequence)?,
         one => {
             let only = message!("ByteLevel with add_prefix_space false");
             supported("pre-tokenizer", one, only, byte_level_words)?;

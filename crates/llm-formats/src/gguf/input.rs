@@ -81,7 +81,6 @@ impl<R: Read> Input<R> {
         self.keep(length)?;
         let mut bytes = vec![0; length as usize];
         self.fill(&mut bytes)?;
-        String::from_utf8(bytes)
-            .map_err(|_| FormatError::content(message!("a text that is no UTF-8")))
+        String::from_utf8(bytes).or_else(|_| refuse(message!("a text that is no UTF-8")))
     }
 }

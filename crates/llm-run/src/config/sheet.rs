@@ -273,9 +273,9 @@ fn typed(value: of_core::Value) -> Option<Value> {
 fn own_numbers(recipe: &Recipe) -> impl Iterator<Item = String> {
     let of_core = OPTIMIZERS.iter().find(|row| row.name == recipe.optimizer);
     let usual = of_core.map_or(&[][..], |row| row.settings);
-    let own = recipe.optimizer_settings.iter();
-    let own =
-        own.filter(|(key, value)| !usual.iter().any(|(of, usual)| of == key && usual == *value));
+    let is_usual =
+        move |key: &str, value| usual.iter().any(|(of, usual)| *of == key && usual == value);
+    let own = recipe.optimizer_settings.iter().filter(move |(key, value)| !is_usual(key, *value));
     own.map(|(key, value)| format!("{key}={value}"))
 }
 

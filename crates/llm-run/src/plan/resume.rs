@@ -167,11 +167,10 @@ pub fn more_steps(
     let total_steps = trainer.step.saturating_add(steps);
     let mut recipe = Recipe { total_steps, ..trainer.recipe.clone() };
     if let Some(lr) = lr {
-        let schedule = &mut recipe.schedule;
+        let of = &mut recipe.schedule;
         // A course that has ended would stay at its end, whatever its peak.
-        schedule.min_lr =
-            if schedule.is_over(trainer.step) { 0.0 } else { schedule.min_lr.min(lr) };
-        schedule.lr = lr;
+        of.min_lr = if of.is_over(trainer.step) { 0.0 } else { of.min_lr.min(lr) };
+        of.lr = lr;
     }
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     trainer.recipe = recipe;
@@ -362,10 +361,9 @@ fn overridden(options: &Options, run: &Trainer) -> llm_core::Result<Overridden> 
     let schedule = &recipe.schedule;
     if given.contains_key("lr") && schedule.is_over(run.step) && schedule.min_lr > 0.0 {
         let (end, rate) = (schedule.decay_steps, schedule.min_lr);
-        let taken_down = rate < run.recipe.schedule.min_lr;
-        let (down, same) =
-            (Note::RateTakenDown { end, rate }, Note::RateWithoutEffect { end, rate });
-        notes.push(if taken_down { down } else { same });
+        let is_down = rate < run.recipe.schedule.min_lr;
+        let without = Note::RateWithoutEffect { end, rate };
+        notes.push(if is_down { Note::RateTakenDown { end, rate } } else { without });
     }
     Ok((config, recipe, notes))
 }

@@ -42,8 +42,7 @@ pub struct Made {
 /// # Errors
 /// What making a vocabulary refuses.
 pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>) -> Result<Made> {
-    let ends =
-        if let Input::Files(files) = input { files.texts.end_of_text() } else { EndOfText::None };
+    let ends = if let Input::Files(of) = input { of.texts.end_of_text() } else { EndOfText::None };
     let Made { tokenizer, note } = without_end(choice, input, val_frac, watch, ends)?;
     let tokenizer = match ends {
         EndOfText::None => tokenizer,

@@ -63,12 +63,10 @@ impl Marks {
             let answer = answers.get(&i);
             for j in 0..=i {
                 // An earlier occurrence of the word, or this one.
-                let (same, own) = match words[i].zip(words[j]) {
-                    Some((mine, w)) => {
-                        (w.word == mine.word && w.place < mine.place, w.place == mine.place)
-                    }
-                    None => (false, false),
-                };
+                let both = words[i].zip(words[j]);
+                let same =
+                    both.is_some_and(|(mine, w)| w.word == mine.word && w.place < mine.place);
+                let own = both.is_some_and(|(mine, w)| w.place == mine.place);
                 let is = [
                     j + 1 == i,
                     j == 0,
@@ -154,14 +152,10 @@ fn word_ranges(text: &[u8]) -> Vec<Range<usize>> {
             let range = at..at + c.len_utf8();
             at = range.end;
             let alone = c >= '\u{2E80}';
-            match (c.is_alphanumeric(), open && !alone) {
-                (false, _) => {}
-                (true, true) => {
-                    if let Some(last) = ranges.last_mut() {
-                        last.end = range.end;
-                    }
-                }
-                (true, false) => ranges.push(range),
+            match ranges.last_mut().filter(|_| open && !alone) {
+                _ if !c.is_alphanumeric() => {}
+                Some(last) => last.end = range.end,
+                None => ranges.push(range),
             }
             open = c.is_alphanumeric() && !alone;
         }

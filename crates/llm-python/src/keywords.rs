@@ -136,7 +136,7 @@ pub fn described<'py>(
     into: &Bound<'py, PyDict>,
 ) -> PyResult<()> {
     let py = into.py();
-    let of_chats = is_chats(recipe);
+    let of_chats = matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. });
     for setting in settings() {
         let is_further = llm_run::settings::ALL_OPTIONS.contains(&setting.name);
         let without_effect = !(setting.applies)(recipe) || (setting.name == "loss_on" && !of_chats);
@@ -153,11 +153,6 @@ pub fn described<'py>(
         }
     }
     Ok(())
-}
-
-/// Whether a recipe's data are conversations.
-fn is_chats(recipe: &Recipe) -> bool {
-    matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. })
 }
 
 /// Name, default and meaning of every setting, a line each.

@@ -77,9 +77,9 @@ impl Words {
             Some(pattern) => {
                 let text = pattern.get("Regex").and_then(Value::as_str);
                 let text = shown(&text.map_or_else(|| pattern.to_string(), str::to_string));
-                Err(unknown(message!("its words are cut by a pattern that is not known: {}", text)))
+                Err(refuse(message!("its words are cut by a pattern that is not known: {}", text)))
             }
-            None => Err(unknown(message!(
+            None => Err(refuse(message!(
                 "its pre-tokenizer is a sequence that is not known: Digits one by one with \
                  ByteLevel is, and Split by Llama 3's or Qwen's pattern with ByteLevel"
             ))),
@@ -110,7 +110,8 @@ pub(crate) fn byte_level(space: bool, words: bool) -> Value {
         "use_regex": words})
 }
 
-fn unknown(reason: impl Into<Message>) -> Error {
+/// The error about a tokenizer that is not done here.
+pub(super) fn refuse(reason: impl Into<Message>) -> Error {
     Error::tokenizer("bpe", reason)
 }
 

@@ -1,8 +1,8 @@
 //! Vocabularies as others write them, recognised by what is in them.
 
 use super::about::{AVAILABLE, UNAVAILABLE};
-use super::kind::Words;
-use super::parts::{Added, Merge, Parts, refuse};
+use super::kind::{Words, refuse};
+use super::parts::{Added, Merge, Parts};
 use crate::kept::Kept;
 use llm_core::base::{Fill, Message, memory};
 use llm_core::checkpoint::limits::MAX_BLOB;

@@ -54,7 +54,7 @@ fn build(parts: Parts) -> Result<Arc<dyn Tokenizer>> {
 
 #[cfg(not(feature = "bpe"))]
 fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
-    Err(parts::refuse(UNAVAILABLE))
+    Err(kind::refuse(UNAVAILABLE))
 }
 
 /// Refused: this program is built without BPE.
@@ -63,7 +63,7 @@ fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
 /// Always.
 #[cfg(not(feature = "bpe"))]
 pub fn learn(_: &[u8], _: usize, _: &Report<'_>) -> Result<Arc<dyn Tokenizer>> {
-    Err(parts::refuse(UNAVAILABLE))
+    Err(kind::refuse(UNAVAILABLE))
 }
 
 /// The tokenizer of a tokenizer.json, which is also what a checkpoint holds.

@@ -1,9 +1,8 @@
 //! Learning a vocabulary: the library's byte-level BPE on the words of a text.
 
 use super::about::{Learning, Report};
-use super::kind::Words;
+use super::kind::{Words, refuse};
 use super::load::of_library;
-use super::parts::refuse;
 use super::split::{Splitter, pieces};
 use crate::alphabet;
 use llm_core::base::memory;

@@ -1,6 +1,7 @@
 //! Tokens that are found in a text as they are written, before it is cut into words.
 
-use super::parts::{Added, refuse};
+use super::kind::refuse;
+use super::parts::Added;
 use llm_core::{Result, TokenId};
 use regex::Regex;
 use std::borrow::Cow;

@@ -81,20 +81,15 @@ pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Files> {
         settings["eos_token"] = json!(end);
     }
     // Programs that judge a model ask for a token to begin with: of bytes one that hardly any text has.
-    let beginning = alphabet::symbol(BEGINNING).to_string();
-    if tokenizer.end_of_text().is_none() && has_bytes(tokenizer) {
-        settings["bos_token"] = json!(beginning);
+    let has_bytes = [ByteTokenizer::NAME, bpe::NAME].contains(&tokenizer.name());
+    if tokenizer.end_of_text().is_none() && has_bytes {
+        settings["bos_token"] = json!(alphabet::symbol(BEGINNING).to_string());
     }
     if let Some(template) = &kept.chat_template {
         settings["chat_template"] = json!(template);
     }
     files.push((SETTINGS, settings.to_string().into_bytes()));
     Ok(files)
-}
-
-/// Whether every byte is a token.
-fn has_bytes(tokenizer: &dyn Tokenizer) -> bool {
-    [ByteTokenizer::NAME, bpe::NAME].contains(&tokenizer.name())
 }
 
 /// The tokenizer of a folder, if it has one, for a model with this many tokens, of which `ends` end

@@ -295,13 +295,10 @@ impl Texts {
         let places = ends_of(self.end_of_text, files);
         let (marked, end) = (self.end_of_text == EndOfText::Marked, tokenizer.end_of_text());
         // Bytes are tokens where they are.
+        let stay = tokenizer.name() == ByteTokenizer::NAME && !marked;
         let bytes = match text {
-            Text::Disk(files) if tokenizer.name() == ByteTokenizer::NAME && !marked => {
-                TokenDataset::from_files(files)
-            }
-            Text::Memory(text) if tokenizer.name() == ByteTokenizer::NAME && !marked => {
-                TokenDataset::from_bytes(text)
-            }
+            Text::Disk(files) if stay => TokenDataset::from_files(files),
+            Text::Memory(text) if stay => TokenDataset::from_bytes(text),
             text => {
                 let made = in_parts(&text, Ends { places: &places, marked }, tokenizer, part_size);
                 return made.map_err(|why| in_file(why, files));

@@ -123,10 +123,8 @@ impl Data {
         let seq_len = cut.seq_len;
         let cut = training_stories(count, val_frac);
         let known = told.take().filter(|told| told.parts() == (seed, count, cut));
-        let told = told.insert(match known {
-            Some(known) => known,
-            None => ToldStories::new((seed, count, cut))?,
-        });
+        let known = known.map_or_else(|| ToldStories::new((seed, count, cut)), Ok)?;
+        let told = told.insert(known);
         let train = told.learned.tokens(tokenizer.as_ref())?;
         let stories = message!(
             "built-in stories, grammar {}: {} to learn ({}), {} unseen",

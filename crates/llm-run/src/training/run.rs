@@ -39,7 +39,7 @@ pub fn run(
     let (options, chosen) = &in_time(models, options, &clock)?;
     let mut team = Team::new(crew);
     let mut make = || face.plan(&mut |watch| Plan::new(models, options, watch));
-    if !team.can_talk() {
+    if !team.size().is_power_of_two() {
         let plan = make().map_err(|e| team.said_once(e))?;
         return team.check_size(options, &plan.trainer.recipe);
     }

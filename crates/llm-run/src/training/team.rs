@@ -61,11 +61,6 @@ impl<'a> Team<'a> {
         self.0.as_ref().is_some_and(|crew| crew.rank() > 0)
     }
 
-    /// Whether processes of this number can communicate.
-    pub(super) fn can_talk(&self) -> bool {
-        self.size().is_power_of_two()
-    }
-
     /// An error that every process finds at the same place, of which the first speaks.
     pub(super) fn said_once(&self, e: RunError) -> RunError {
         if self.follows() { RunError::Elsewhere(e.kind().code()) } else { e }

@@ -204,7 +204,7 @@ impl Trainer {
         self.worker.threads
     }
 
-    /// What there was to say about the run.
+    /// What there was to say about the run, and about the device of its last training.
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.worker.now(py, |inner| {

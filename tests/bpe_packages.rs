@@ -32,7 +32,7 @@ fn awkward_text_is_cut_as_they_do() {
 fn the_same_vocabulary_is_learned() {
     let (whole, tokenizer) = fixture();
     let size = whole["vocab_size"].as_u64().unwrap() as usize;
-    let learned = bpe::learn(whole["text"].as_str().unwrap().as_bytes(), size, |_| {}).unwrap();
+    let learned = bpe::learn(whole["text"].as_str().unwrap().as_bytes(), size, &|_| {}).unwrap();
     assert_eq!(learned.vocab_size(), size);
     assert_eq!(learned.blob(), tokenizer.blob());
 }

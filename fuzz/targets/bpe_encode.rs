@@ -11,7 +11,7 @@ const TEXT: &str = "The cat's hat isn't where the cats' hats were; they'll say w
     naïve Café 猫在垫子上 🐈\u{200d}⬛ 1,234 in 2024   \r\n\t\t\u{a0}end\n\n\n";
 
 static BPE: LazyLock<Arc<dyn Tokenizer>> =
-    LazyLock::new(|| learn(TEXT.repeat(3).as_bytes(), 340, |_| {}).expect("a vocabulary"));
+    LazyLock::new(|| learn(TEXT.repeat(3).as_bytes(), 340, &|_| {}).expect("a vocabulary"));
 
 fuzz_target!(
     init: {

@@ -11,7 +11,7 @@ use llm_formats::bpe;
 pub fn main() -> Result<()> {
     // All 256 bytes are tokens; the pairs that come most often become more of them.
     let text = "the cat sat on the mat, and the rat sat on the cat. ".repeat(20);
-    let tokenizer = bpe::learn(text.as_bytes(), 266, |_| {})?;
+    let tokenizer = bpe::learn(text.as_bytes(), 266, &|_| {})?;
     println!("tokens  {}", tokenizer.vocab_size());
 
     let ids = tokenizer.encode(b"the cat sat")?;

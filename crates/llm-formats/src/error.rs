@@ -4,7 +4,7 @@ use llm_core::base::escape::one_line;
 use llm_core::base::{Fill, Message, system_reason, with_causes};
 use llm_core::{AttentionSpec, Error, message, says};
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// `Result` with [`FormatError`].
@@ -150,6 +150,11 @@ pub(crate) fn refuse<T>(why: Message) -> Result<T> {
     Err(FormatError::Content(why))
 }
 
+/// The error about a file that is shorter than its contents say.
+pub(crate) fn too_short() -> FormatError {
+    FormatError::content(message!("the file ends too early"))
+}
+
 impl From<Error> for FormatError {
     fn from(e: Error) -> FormatError {
         FormatError::Core(e)
@@ -160,9 +165,7 @@ impl From<io::Error> for FormatError {
     fn from(e: io::Error) -> FormatError {
         match e.kind() {
             // The length was asked for before: the file was cut meanwhile.
-            io::ErrorKind::UnexpectedEof => {
-                FormatError::content(message!("the file ends too early"))
-            }
+            ErrorKind::UnexpectedEof => too_short(),
             _ => FormatError::Io(e),
         }
     }
@@ -201,7 +204,7 @@ mod tests {
     fn a_path_is_named_once() {
         let error = FormatError::content("odd").at(Path::new("inner")).at(Path::new("outer"));
         assert_eq!(error.to_string(), "'inner': odd");
-        let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
+        let cut = io::Error::from(ErrorKind::UnexpectedEof);
         assert_eq!(FormatError::from(cut).to_string(), "the file ends too early");
         let memory = Error::Memory { needed: 2, available: 1 };
         assert!(FormatError::from(memory).to_string().starts_with("needs about 2 B"));

@@ -18,9 +18,7 @@ pub(crate) fn read_file<T>(
     path: &Path,
     read: impl FnOnce(BufReader<File>, u64) -> Result<T>,
 ) -> Result<T> {
-    let opened = open(path);
-    let made =
-        opened.and_then(|(file, length)| read(BufReader::with_capacity(CHUNK, file), length));
+    let made = open(path).and_then(|(file, n)| read(BufReader::with_capacity(CHUNK, file), n));
     made.map_err(|e| e.at(path))
 }
 

@@ -24,6 +24,9 @@ pub(crate) const SEVERAL: &str = "multi-head";
 /// queries, a window.
 pub(crate) const MODERN: &str = "modern";
 
+/// Tensors with their names.
+pub(crate) type Tensors = Vec<(String, Tensor)>;
+
 /// A model that was read, all of it checked.
 #[derive(Debug)]
 pub struct Imported {
@@ -32,7 +35,7 @@ pub struct Imported {
     /// The attention, made.
     pub attention: Arc<dyn Attention>,
     /// Names and weights.
-    pub parameters: Vec<(String, Tensor)>,
+    pub parameters: Tensors,
     /// Meaning of the tokens.
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Settings with which training would go on.
@@ -51,7 +54,7 @@ impl Imported {
     pub(crate) fn untrained(
         config: Config,
         attention: Arc<dyn Attention>,
-        parameters: Vec<(String, Tensor)>,
+        parameters: Tensors,
         tokenizer: Option<Arc<dyn Tokenizer>>,
         mut notes: Vec<Note>,
     ) -> Result<Imported> {
@@ -247,11 +250,8 @@ pub(crate) fn heads(n_heads: usize, from_spec: &FromSpec<'_>) -> Result<Arc<dyn 
 }
 
 /// The attention of a description.
-pub(crate) fn attention(
-    spec: AttentionSpec,
-    from_spec: &FromSpec<'_>,
-) -> Result<Arc<dyn Attention>> {
-    from_spec(&spec).map_err(|source| FormatError::Attention { spec: Box::new(spec), source })
+pub(crate) fn attention(spec: AttentionSpec, make: &FromSpec<'_>) -> Result<Arc<dyn Attention>> {
+    make(&spec).map_err(|source| FormatError::Attention { spec: Box::new(spec), source })
 }
 
 /// `Err` unless the sizes are within their limits, and the attention fits them.

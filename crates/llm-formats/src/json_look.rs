@@ -141,10 +141,7 @@ impl JsonLook {
     /// The place of the longest texts, for a shell.
     fn longest(&self) -> Option<String> {
         let (place, bytes) = self.places.iter().rev().max_by_key(|(_, bytes)| bytes)?;
-        let filter = match place.starts_with('[') {
-            true => format!(".{place}"),
-            false => place.clone(),
-        };
+        let filter = if place.starts_with('[') { format!(".{place}") } else { place.clone() };
         let is_plain = filter.bytes().all(|b| b.is_ascii_alphanumeric() || b"._".contains(&b));
         let fits = *bytes > 0 && filter.len() <= 60 && !filter.contains('\'');
         fits.then(|| if is_plain { filter } else { format!("'{filter}'") })

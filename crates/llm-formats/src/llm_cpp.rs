@@ -130,14 +130,9 @@ impl MetaJson {
     }
 
     /// Checks what stands before the parameters, and agrees with the JSON file.
-    fn check_start<R: Read>(
-        &self,
-        input: &mut Numbers<R>,
-        length: u64,
-        parameters: usize,
-    ) -> Result<()> {
-        if length < START {
-            return refuse(message!("the file is {} bytes, too short for a checkpoint", length));
+    fn check_start(&self, input: &mut Numbers<impl Read>, len: u64, tensors: usize) -> Result<()> {
+        if len < START {
+            return refuse(message!("the file is {} bytes, too short for a checkpoint", len));
         }
         if input.array::<8>()? != MAGIC {
             return refuse(message!("not a checkpoint of the C++ original"));
@@ -155,8 +150,8 @@ impl MetaJson {
                 return refuse(message!("{} is {}, the JSON file says {}", what, found, expected));
             }
         }
-        if count as usize != parameters {
-            return refuse(message!("{} parameters, this model has {}", count, parameters));
+        if count as usize != tensors {
+            return refuse(message!("{} parameters, this model has {}", count, tensors));
         }
         Ok(())
     }

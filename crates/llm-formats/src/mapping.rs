@@ -5,7 +5,7 @@
 //! gated MLP: each of theirs is some columns of ours.
 
 use crate::error::{FormatError, Result};
-use crate::imported::parameter;
+use crate::imported::{Tensors, parameter};
 use crate::safetensors::Fill;
 use llm_core::model::{Param, ParamList, Start, parameter_list};
 use llm_core::{AttentionSpec, Config, Tensor, TinyGPT, message};
@@ -188,7 +188,7 @@ impl Source {
 }
 
 /// The parameters of a list, whose numbers were put together.
-pub(crate) fn finished(list: ParamList, made: Vec<Vec<f32>>) -> Result<Vec<(String, Tensor)>> {
+pub(crate) fn finished(list: ParamList, made: Vec<Vec<f32>>) -> Result<Tensors> {
     let finished = |((name, p), values): ((String, Param), _)| {
         let p = parameter(&p.shape, values)?;
         Ok((name, p))

@@ -54,12 +54,8 @@ impl<'a> Npz<'a> {
     /// values.
     pub fn add<N: Number>(&mut self, name: &str, shape: &[usize], values: &[N]) -> io::Result<()> {
         if shape.iter().product::<usize>() != values.len() {
-            let why = message!(
-                "{} of shape {} has {} values",
-                name,
-                format_args!("{shape:?}"),
-                values.len()
-            );
+            let (shape, n) = (format!("{shape:?}"), values.len());
+            let why = message!("{} of shape {} has {} values", name, shape, n);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let large = size_of_val(values) as u64 >= u64::from(u32::MAX) - HEADER as u64;

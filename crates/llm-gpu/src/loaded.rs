@@ -97,18 +97,15 @@ impl Gpu {
             sizes.extend(&call.sizes);
         }
         sizes.resize(plan.calls.len() * ALIGNED / 4, 0);
-        let sizes = {
-            let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-            let buffer = new(sizes.len().max(1), usage);
-            self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&sizes));
-            buffer
-        };
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let all_sizes = new(sizes.len().max(1), usage);
+        self.queue.write_buffer(&all_sizes, 0, bytemuck::cast_slice(&sizes));
         let mut pipelines: HashMap<Kernel, wgpu::ComputePipeline> = HashMap::new();
         let calls = plan.calls.iter().enumerate().map(|(i, call)| {
             let pipeline =
                 pipelines.entry(call.kernel).or_insert_with(|| self.compile(call.kernel)).clone();
             let own = wgpu::BufferBinding {
-                buffer: &sizes,
+                buffer: &all_sizes,
                 offset: (i * ALIGNED) as u64,
                 size: NonZeroU64::new(ALIGNED as u64),
             };

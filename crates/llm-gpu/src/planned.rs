@@ -164,11 +164,8 @@ impl Planned {
     pub fn state(&self, t: u64, slots: &[Vec<f32>]) -> OptimizerState {
         let mut state = OptimizerState { t, parameters: Vec::new() };
         if t > 0 {
-            let fresh = |(name, _, _): &(String, usize, usize)| ParameterState {
-                name: name.clone(),
-                slots: Vec::new(),
-            };
-            state.parameters = self.layout.all.iter().map(fresh).collect();
+            let fresh = |name: &String| ParameterState { name: name.clone(), slots: Vec::new() };
+            state.parameters = self.layout.all.iter().map(|(name, ..)| fresh(name)).collect();
             for slot in slots {
                 for (p, (_, part)) in state.parameters.iter_mut().zip(self.scatter(slot)) {
                     p.slots.push(Buffer::from(part.to_vec()));

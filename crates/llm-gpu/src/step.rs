@@ -63,10 +63,8 @@ pub struct Step {
 
 impl std::fmt::Debug for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Step")
-            .field("on", &self.gpu)
-            .field("updates", &self.t)
-            .finish_non_exhaustive()
+        let fields = &mut f.debug_struct("Step");
+        fields.field("on", &self.gpu).field("updates", &self.t).finish_non_exhaustive()
     }
 }
 

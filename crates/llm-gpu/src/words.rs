@@ -23,9 +23,8 @@ impl Planned {
         }
         let counted = batch.counted();
         if counted == 0 || !self.batches.knows(batch) {
-            return Err(GpuError::List(message!(
-                "a token is beyond the vocabulary, or no target counts"
-            )));
+            let why = message!("a token is beyond the vocabulary, or no target counts");
+            return Err(GpuError::List(why));
         }
         let Origin { seed, step, first_row, .. } = batch.origin;
         let first = u32::try_from(first_row).map_err(|_| {

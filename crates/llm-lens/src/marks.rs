@@ -63,12 +63,10 @@ impl Marks {
             let answer = answers.get(&i);
             for j in 0..=i {
                 // An earlier occurrence of the word, or this one.
-                let (same, own) = match words[i].zip(words[j]) {
-                    Some((mine, w)) => {
-                        (w.word == mine.word && w.place < mine.place, w.place == mine.place)
-                    }
-                    None => (false, false),
-                };
+                let both = words[i].zip(words[j]);
+                let same =
+                    both.is_some_and(|(mine, w)| w.word == mine.word && w.place < mine.place);
+                let own = both.is_some_and(|(mine, w)| w.place == mine.place);
                 let is = [
                     j + 1 == i,
                     j == 0,
@@ -119,19 +117,15 @@ struct Part {
 }
 
 /// The word of each token; none for what is no part of one.
-fn words(
-    tokens: &[TokenId],
-    spans: &[Range<usize>],
-    tokenizer: &dyn Tokenizer,
-) -> Vec<Option<Part>> {
-    if ![ByteTokenizer::NAME, CharTokenizer::NAME].contains(&tokenizer.name()) {
+fn words(tokens: &[TokenId], spans: &[Range<usize>], cut: &dyn Tokenizer) -> Vec<Option<Part>> {
+    if ![ByteTokenizer::NAME, CharTokenizer::NAME].contains(&cut.name()) {
         let whole = |(place, &token): (usize, &TokenId)| {
-            let is_word = !is_separator(tokenizer.bytes_of(token));
+            let is_word = !is_separator(cut.bytes_of(token));
             is_word.then_some(Part { word: token as usize, place })
         };
         return tokens.iter().enumerate().map(whole).collect();
     }
-    let text: Vec<u8> = tokens.iter().flat_map(|&t| tokenizer.bytes_of(t)).copied().collect();
+    let text: Vec<u8> = tokens.iter().flat_map(|&t| cut.bytes_of(t)).copied().collect();
     let mut known: HashMap<&[u8], usize> = HashMap::new();
     let mut parts = vec![None; tokens.len()];
     for range in word_ranges(&text) {
@@ -158,14 +152,10 @@ fn word_ranges(text: &[u8]) -> Vec<Range<usize>> {
             let range = at..at + c.len_utf8();
             at = range.end;
             let alone = c >= '\u{2E80}';
-            match (c.is_alphanumeric(), open && !alone) {
-                (false, _) => {}
-                (true, true) => {
-                    if let Some(last) = ranges.last_mut() {
-                        last.end = range.end;
-                    }
-                }
-                (true, false) => ranges.push(range),
+            match ranges.last_mut().filter(|_| open && !alone) {
+                _ if !c.is_alphanumeric() => {}
+                Some(last) => last.end = range.end,
+                None => ranges.push(range),
             }
             open = c.is_alphanumeric() && !alone;
         }

@@ -1,6 +1,6 @@
 //! What a model loses without each of its heads, and in which order they can go.
 
-use llm_core::{Attention, AttentionSpec, Error, TinyGPT};
+use llm_core::{Attention, AttentionSpec, Error, Result as CoreResult, TinyGPT};
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
@@ -98,13 +98,9 @@ pub fn head_mask(model: &TinyGPT) -> Vec<bool> {
 ///
 /// # Errors
 /// What the attention says that cannot do so.
-pub fn with_head_mask(
-    model: &TinyGPT,
-    mask: &[bool],
-    from_spec: &FromSpec<'_>,
-) -> Result<TinyGPT, Error> {
+pub fn with_head_mask(model: &TinyGPT, mask: &[bool], make: &FromSpec<'_>) -> CoreResult<TinyGPT> {
     let head_mask = if mask.iter().all(|on| *on) { Vec::new() } else { mask.to_vec() };
-    let attention = from_spec(&AttentionSpec { head_mask, ..model.attention().spec() })?;
+    let attention = make(&AttentionSpec { head_mask, ..model.attention().spec() })?;
     model.attending_with(attention)
 }
 

@@ -26,21 +26,19 @@ pyo3::create_exception!(
 /// `MemoryError`, `DivergedError`, or `RuntimeError` for a fault of this package.
 pub fn raised(error: impl Into<RunError>) -> PyErr {
     let error = error.into();
+    let with = |more: &str| said(&error.message()) + more;
     let text = match &error {
         RunError::Core { source: Error::NumbersOnly, .. } => {
             "this model knows token numbers and no text: give it numbers, generate() writes them"
                 .into()
         }
-        RunError::Foreign { look: Look::HuggingFace, .. } => {
-            said(&error.message()) + "; Trainer.from_hf() reads it"
-        }
-        RunError::Foreign { look: Look::Safetensors, .. } => {
-            said(&error.message()) + "; Trainer.from_hf() reads the folder of a model"
-        }
-        RunError::Foreign { look: Look::Gguf, .. } => {
-            said(&error.message()) + "; Trainer.from_gguf() reads it"
-        }
-        _ => said(&error.message()),
+        RunError::Foreign { look, .. } => match look {
+            Look::HuggingFace => with("; Trainer.from_hf() reads it"),
+            Look::Safetensors => with("; Trainer.from_hf() reads the folder of a model"),
+            Look::Gguf => with("; Trainer.from_gguf() reads it"),
+            _ => with(""),
+        },
+        _ => with(""),
     };
     match error.kind() {
         Kind::Diverged => DivergedError::new_err(text),

@@ -53,7 +53,6 @@ impl Given {
         options.data = self.held(NAME, options);
     }
 
-    /// Puts this into the options as validation data.
     /// The names of the files; what is in memory is held by its own.
     fn held(self, name: &str, options: &mut Options) -> Vec<PathBuf> {
         match self {

@@ -136,7 +136,7 @@ pub fn described<'py>(
     into: &Bound<'py, PyDict>,
 ) -> PyResult<()> {
     let py = into.py();
-    let of_chats = is_chats(recipe);
+    let of_chats = matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. });
     for setting in settings() {
         let is_further = llm_run::settings::ALL_OPTIONS.contains(&setting.name);
         let without_effect = !(setting.applies)(recipe) || (setting.name == "loss_on" && !of_chats);
@@ -155,20 +155,13 @@ pub fn described<'py>(
     Ok(())
 }
 
-/// Whether a recipe's data are conversations.
-fn is_chats(recipe: &Recipe) -> bool {
-    matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. })
-}
-
 /// Name, default and meaning of every setting, a line each.
 pub fn help() -> String {
     let lines = all_settings().map(|setting| {
         let (text, stories) = (default(setting, Start::Text), default(setting, Start::Stories));
-        let default = match text == stories {
-            true => text,
-            false => format!("{text}; {stories} on the built-in stories"),
-        };
-        format!("{:<15} {}  ({default})", keyword(setting), doc(setting))
+        let other = format!("; {stories} on the built-in stories");
+        let other = if text == stories { "" } else { &other };
+        format!("{:<15} {}  ({text}{other})", keyword(setting), doc(setting))
     });
     lines.collect::<Vec<_>>().join("\n")
 }

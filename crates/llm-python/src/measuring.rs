@@ -103,8 +103,7 @@ impl Trainer {
             Ok(recipe.batch(&data, step, 0)?)
         })?;
         let of = |tokens: &[TokenId]| {
-            let wide =
-                |&token: &TokenId| if token == Batch::IGNORED { -1 } else { i64::from(token) };
+            let wide = |&of: &TokenId| if of == Batch::IGNORED { -1 } else { i64::from(of) };
             let tokens = numpy::PyArray1::from_iter(py, tokens.iter().map(wide));
             tokens.reshape(batch.shape.to_vec())
         };
@@ -162,9 +161,8 @@ fn batch(inner: &Inner, inputs: Read, targets: Option<Read>) -> Result<Batch> {
     let [b, t] = rows(&shape);
     let Some(targets) = targets else {
         if t < 2 {
-            return Err(RunError::Data(message!(
-                "expected two tokens or more in a row, an input and its target"
-            )));
+            let why = message!("expected two tokens or more in a row, an input and its target");
+            return Err(RunError::Data(why));
         }
         let part = |from: usize| -> Vec<TokenId> {
             tokens.chunks_exact(t).flat_map(|row| &row[from..from + t - 1]).copied().collect()

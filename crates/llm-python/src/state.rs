@@ -7,6 +7,7 @@ use llm_core::train::StepReport;
 use llm_run::data::{Data, Validation};
 use llm_run::device::Device;
 use llm_run::models::Models;
+use llm_run::note::Note;
 use llm_run::options::{Habits, Options};
 use llm_run::plan::{Plan, own_data, with_habits};
 use llm_run::{Result, RunError};
@@ -29,13 +30,15 @@ pub struct Inner {
     pub measured: Vec<(u64, f64)>,
     /// How the run is kept, measured and computed, where it is trained as the programs do it.
     pub options: Option<Options>,
+    /// What the last training said about its device.
+    pub on_device: Vec<Note>,
 }
 
 impl Inner {
     /// A run that may begin.
     pub fn of(plan: Plan, models: &'static Models) -> Inner {
-        let (history, measured) = (Vec::new(), Vec::new());
-        Inner { plan, origin: None, models, history, measured, options: None }
+        let (history, measured, on_device) = (Vec::new(), Vec::new(), Vec::new());
+        Inner { plan, origin: None, models, history, measured, options: None, on_device }
     }
 
     /// A run that was read from a file; its text is read when it is needed.
@@ -85,9 +88,8 @@ impl Inner {
     /// # Errors
     /// As [`Inner::data`]; [`RunError::Data`] where nothing is unseen.
     pub fn unseen(&mut self) -> Result<&Validation> {
-        let nothing =
-            || RunError::Data(message!("nothing was kept unseen ({val_frac}): give some data"));
-        self.data()?.val.as_ref().ok_or_else(nothing)
+        let why = message!("nothing was kept unseen ({val_frac}): give some data");
+        self.data()?.val.as_ref().ok_or(RunError::Data(why))
     }
 }
 

@@ -204,13 +204,13 @@ impl Trainer {
         self.worker.threads
     }
 
-    /// What there was to say about the run.
+    /// What there was to say about the run, and about the device of its last training.
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.worker.now(py, |inner| {
             let label = inner.plan.data.as_ref().map(|data| said(&data.label));
-            let notes = inner.plan.notes.iter().map(|note| said(&in_words(note)));
-            Ok(label.into_iter().chain(notes).collect())
+            let notes = inner.plan.notes.iter().chain(&inner.on_device);
+            Ok(label.into_iter().chain(notes.map(|note| said(&in_words(note)))).collect())
         })
     }
 

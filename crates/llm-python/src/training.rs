@@ -7,16 +7,18 @@ use crate::work::Stop;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Flow, Hooks, OneProcess, Pending, RunPlan, StepReport, Trainer as Run};
 use llm_core::{Error, message};
-use llm_report::{About, Reporter};
-use llm_run::device::opened;
-use llm_run::log::Sample;
-use llm_run::plan::more_steps;
-use llm_run::training::{Event, Face, Identity, PageOf, Training};
+use llm_report::Reporter;
+use llm_run::folder::Target;
+use llm_run::log::{Curves, Sample};
+use llm_run::note::Note;
+use llm_run::plan::{Plan, more_steps};
+use llm_run::training::{Event, Face, Identity, PageOf, train};
 use llm_run::{Result, RunError};
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -62,6 +64,8 @@ struct Ask {
     /// A copy of the run at the step of the call.
     copies: SyncSender<Inner>,
     answers: Receiver<bool>,
+    /// Steps between two calls.
+    every: u64,
     /// What a copy has besides weights, optimizer and step.
     rest: Inner,
 }
@@ -85,11 +89,20 @@ struct Driver<'a> {
     reporter: Reporter<fn(&Event<'_>)>,
     ask: Option<Ask>,
     is_over: bool,
+    /// The file that the run is saved in.
+    place: Option<PathBuf>,
+    notes: Vec<Note>,
 }
 
 impl Face for Driver<'_> {
+    fn begins(&mut self, plan: &Plan, target: Option<&Target>, who: &mut Identity) -> Result<()> {
+        self.place = target.map(|target| target.path.clone());
+        self.reporter.begins(plan, target, who)
+    }
+
     fn event(&mut self, event: &Event<'_>) {
         match event {
+            Event::Note(note) => self.notes.push((*note).clone()),
             Event::Step { report, .. } => self.watch.stepped(report),
             Event::Measured { step, report } | Event::Result { step, report, .. } => {
                 self.watch.measured.push((*step, report.evaluation.loss));
@@ -114,7 +127,7 @@ impl Face for Driver<'_> {
         self.reporter.page(of)
     }
 
-    fn picture(&mut self, curves: &llm_run::log::Curves) -> Option<String> {
+    fn picture(&mut self, curves: &Curves) -> Option<String> {
         self.reporter.picture(curves)
     }
 }
@@ -132,36 +145,21 @@ fn steps(inner: &mut Inner, n: u64, stop: &Stop, seen: &Seen) -> Result<()> {
 }
 
 /// The next `n` steps as the programs do them: measured, kept in a folder, on a GPU, as it was asked for.
-fn driven(
-    inner: &mut Inner,
-    n: u64,
-    (stop, seen): (&Stop, &Seen),
-    ask: Option<(Ask, u64)>,
-) -> Result<()> {
+fn driven(inner: &mut Inner, n: u64, (stop, seen): (&Stop, &Seen), ask: Option<Ask>) -> Result<()> {
     inner.data()?;
-    let Inner { plan, history, measured, options: Some(options), .. } = inner else {
+    let Inner { plan, history, measured, on_device, options: Some(options), .. } = inner else {
         return Err(RunError::Internal(message!("a run without options")));
     };
     plan.steps = n;
     let mut options = options.clone();
-    let (ask, every) = ask.unzip();
-    options.habits.sample_every = every;
-    let data = plan.data.as_ref().map(|data| &data.train);
-    let mut gpu = opened(&options.device, &plan.trainer, data)?;
-    let target = plan.target(&options)?;
-    let device = gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone());
-    let identity = Identity { device, ..Identity::of(NAME, llm_core::threads::count()) };
-    let about = About::of(&identity, plan)?;
-    let reporter: Reporter<fn(&Event<'_>)> = Reporter::of(about, |_| ());
-    let place = target.as_ref().map(|target| target.path.clone());
+    options.habits.sample_every = ask.as_ref().map(|ask| ask.every);
     let watch = Watch { stop, seen, history, measured };
-    let mut face = Driver { watch, reporter, ask, is_over: false };
-    let mut training = Training::new(plan, &options, &identity, target, &mut face);
-    let done = match &mut gpu {
-        Some(gpu) => training.run(plan, gpu.work.as_mut()),
-        None => training.run(plan, &mut OneProcess),
-    };
-    drop(training);
+    let reporter: Reporter<fn(&Event<'_>)> = Reporter::new(|_| ());
+    let mut face = Driver { watch, reporter, ask, is_over: false, place: None, notes: Vec::new() };
+    let identity = Identity::of(NAME, llm_core::threads::count());
+    let done = train(plan, &options, identity, &mut face);
+    let Driver { place, notes, .. } = face;
+    *on_device = notes.into_iter().filter(|note| !plan.notes.contains(note)).collect();
     if let Some(path) = place.filter(|path| path.is_file()) {
         plan.loaded = Some(path); // the next steps go on there
     }
@@ -172,11 +170,7 @@ fn driven(
 }
 
 /// The steps to do now; past the plan, a new one is made.
-fn planned(
-    inner: &mut Inner,
-    asked: Option<u64>,
-    lr: Option<f32>,
-) -> Result<(u64, Option<llm_run::note::Note>)> {
+fn planned(inner: &mut Inner, asked: Option<u64>, lr: Option<f32>) -> Result<(u64, Option<Note>)> {
     let total = inner.plan.trainer.recipe.total_steps;
     let left = total.saturating_sub(inner.plan.trainer.step);
     match asked {
@@ -262,7 +256,7 @@ impl<'py> Call<'_, 'py> {
         let work = move |inner: &mut Inner, stop: &Stop| {
             inner.data()?;
             let rest = inner.copied();
-            let ask = every.map(|every| (Ask { copies, answers, rest }, every));
+            let ask = every.map(|every| Ask { copies, answers, every, rest });
             driven(inner, n, (stop, &seen), ask)
         };
         let threads = worker.threads;

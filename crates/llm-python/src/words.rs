@@ -28,8 +28,6 @@ pub fn said(message: &Message) -> String {
 pub fn keyword(setting: &Setting) -> &'static str {
     let of_model = MODEL.iter().find(|row| row.key == setting.key).map(|row| row.field);
     let of_run = || RECIPE.iter().find(|row| row.key == setting.key).map(|row| row.field);
-    match of_model.or_else(of_run) {
-        Some("total_steps") | None => setting.name,
-        Some(field) => field,
-    }
+    let field = of_model.or_else(of_run).filter(|field| *field != "total_steps");
+    field.unwrap_or(setting.name)
 }

@@ -49,7 +49,7 @@ def test_numbers_below_0_are_values_and_true_is_no_number(small, text):
         with pytest.raises(ValueError, match="-1 is no whole number (of|from) 0"):
             call(-1)
         for wrong in [True, 1.0, "1"]:
-            with pytest.raises(TypeError, match="is no whole number"):
+            with pytest.raises(TypeError, match="whole number"):
                 call(wrong)
     with pytest.raises(ValueError, match=r"no head \(-1, 0\): layers are 0 to 1"):
         small.without_heads([(-1, 0)])

@@ -104,6 +104,16 @@ def test_patience_ends_a_run(text):
     assert len(done["loss"]) < 60
 
 
+def test_the_notes_name_the_device(text, tmp_path):
+    run = traingpt.Trainer(text, out=tmp_path / "run", **dict(MEASURED, matmul="f16"))
+    before = run.notes
+    assert not any("emulated" in note for note in before)
+    for steps in [5, 7]:
+        run.train(steps)
+        said = [note for note in run.notes if note not in before]
+        assert len(said) == 1 and "products in f16 are emulated" in said[0]
+
+
 def test_what_cannot_be_is_refused(text, tmp_path):
     for keywords, error, said in [
         (dict(device="tpu"), ValueError, "'tpu' is no device"),

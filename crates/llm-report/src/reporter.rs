@@ -22,11 +22,6 @@ impl<T: FnMut(&Event<'_>) + Send> Reporter<T> {
     pub fn new(tell: T) -> Reporter<T> {
         Reporter { about: None, tell }
     }
-
-    /// A reporter of a run that is known.
-    pub fn of(about: About, tell: T) -> Reporter<T> {
-        Reporter { about: Some(about), tell }
-    }
 }
 
 impl<T: FnMut(&Event<'_>) + Send> Face for Reporter<T> {

@@ -97,13 +97,9 @@ impl OnGpu {
 /// # Errors
 /// [`RunError::Usage`] in a program that was built without GPUs, or for a model that has no kernels;
 /// [`RunError::Unavailable`] where there is no such GPU; what the GPU itself says.
-pub fn opened(
-    device: &Device,
-    trainer: &Trainer,
-    data: Option<&TokenDataset>,
-) -> Result<Option<OnGpu>> {
-    match (device, data) {
-        (Device::Gpu(name), Some(data)) => open(name.as_deref(), trainer, data).map(Some),
+pub fn opened(device: &Device, run: &Trainer, on: Option<&TokenDataset>) -> Result<Option<OnGpu>> {
+    match (device, on) {
+        (Device::Gpu(name), Some(data)) => open(name.as_deref(), run, data).map(Some),
         _ => Ok(None),
     }
 }
@@ -128,16 +124,12 @@ fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<On
 #[cfg(feature = "gpu")]
 fn refused(e: llm_gpu::GpuError) -> RunError {
     use llm_core::Error;
-    use llm_gpu::GpuError;
+    use llm_gpu::GpuError as Gpu;
     let why = message!("{device} gpu: {}", e.message());
     match e {
-        GpuError::NoAdapter { .. } => RunError::Unavailable(why),
-        GpuError::Memory { .. } => {
-            RunError::Memory(Error::Device(why), message!("{batch} or {seq}"))
-        }
-        GpuError::NoKernels { .. } | GpuError::NoOptimizer { .. } | GpuError::List(_) => {
-            RunError::Usage(why)
-        }
+        Gpu::NoAdapter { .. } => RunError::Unavailable(why),
+        Gpu::Memory { .. } => RunError::Memory(Error::Device(why), message!("{batch} or {seq}")),
+        Gpu::NoKernels { .. } | Gpu::NoOptimizer { .. } | Gpu::List(_) => RunError::Usage(why),
         _ => RunError::from(Error::Device(why)),
     }
 }

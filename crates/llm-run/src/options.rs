@@ -127,14 +127,9 @@ impl Options {
     /// # Errors
     /// As [`Input::files`].
     pub fn files(&self, paths: &[PathBuf], reading: Reading) -> Result<Input> {
-        let held =
-            if let [one] = paths { self.held.get(one).map(|bytes| (one, bytes)) } else { None };
-        match held {
-            Some((name, bytes)) => {
-                Input::of_bytes(name.to_string_lossy().into_owned(), bytes.to_vec(), reading)
-            }
-            None => Input::files(paths, reading),
-        }
+        let held = if let [one] = paths { self.held.get_key_value(one) } else { None };
+        let Some((name, bytes)) = held else { return Input::files(paths, reading) };
+        Input::of_bytes(name.to_string_lossy().into_owned(), bytes.to_vec(), reading)
     }
 
     /// The options that the set of the model stands for, without sizes.

@@ -22,6 +22,9 @@ pub enum Learning {
     Merge,
 }
 
+/// Callback for the progress of learning.
+pub type Report<'a> = dyn Fn(Learning) + Sync + 'a;
+
 /// What a byte of a text takes while it is cut: a token at most, twice, in a list that doubles ..
 const TEXT_MEMORY: u64 = 12;
 /// Bytes that cutting takes in any case: the words that each thread remembers.

@@ -31,8 +31,7 @@ const SPACE: &str = r"|\s+(?!\S)|\s+";
 
 impl Words {
     /// All kinds.
-    pub(super) const ALL: [Words; 4] =
-        [Words::Gpt2, Words::Gpt2Digits, Words::Llama3, Words::Qwen2];
+    pub(super) const ALL: [Self; 4] = [Self::Gpt2, Self::Gpt2Digits, Self::Llama3, Self::Qwen2];
 
     /// The pattern, but for its end, [`SPACE`].
     pub(super) fn pattern(self) -> String {
@@ -78,9 +77,9 @@ impl Words {
             Some(pattern) => {
                 let text = pattern.get("Regex").and_then(Value::as_str);
                 let text = shown(&text.map_or_else(|| pattern.to_string(), str::to_string));
-                Err(unknown(message!("its words are cut by a pattern that is not known: {}", text)))
+                Err(refuse(message!("its words are cut by a pattern that is not known: {}", text)))
             }
-            None => Err(unknown(message!(
+            None => Err(refuse(message!(
                 "its pre-tokenizer is a sequence that is not known: Digits one by one with \
                  ByteLevel is, and Split by Llama 3's or Qwen's pattern with ByteLevel"
             ))),
@@ -111,7 +110,8 @@ pub(crate) fn byte_level(space: bool, words: bool) -> Value {
         "use_regex": words})
 }
 
-fn unknown(reason: impl Into<Message>) -> Error {
+/// The error about a tokenizer that is not done here.
+pub(super) fn refuse(reason: impl Into<Message>) -> Error {
     Error::tokenizer("bpe", reason)
 }
 

@@ -1,8 +1,8 @@
 //! Vocabularies as others write them, recognised by what is in them.
 
 use super::about::{AVAILABLE, UNAVAILABLE};
-use super::kind::Words;
-use super::parts::{Added, Merge, Parts, refuse};
+use super::kind::{Words, refuse};
+use super::parts::{Added, Merge, Parts};
 use crate::kept::Kept;
 use llm_core::base::{Fill, Message, memory};
 use llm_core::checkpoint::limits::MAX_BLOB;
@@ -39,16 +39,10 @@ pub(super) fn with_kept(file: &[u8], kept: &Kept) -> Result<Parts> {
     supported("normalizer", &outline.normalizer, "NFC", |normalizer| is(normalizer, "NFC"))?;
     let nfc = !only_one(&outline.normalizer).is_null();
     let words = match only_one(&outline.pre_tokenizer) {
-        sequence if sequence.get("type").and_then(Value::as_str) == Some("Sequence") => {
-            Words::of(sequence)?
-        }
+        sequence if sequence["type"] == "Sequence" => Words::of(sequence)?,
         one => {
-            supported(
-                "pre-tokenizer",
-                one,
-                message!("ByteLevel with add_prefix_space false"),
-                byte_level_words,
-            )?;
+            let only = message!("ByteLevel with add_prefix_space false");
+            supported("pre-tokenizer", one, only, byte_level_words)?;
             Words::Gpt2
         }
     };
@@ -59,9 +53,8 @@ pub(super) fn with_kept(file: &[u8], kept: &Kept) -> Result<Parts> {
     let Model { dropout, prefix, suffix, ignore_merges, vocab, merges } =
         serde_json::from_slice::<File>(file).map_err(no_json)?.model;
     if dropout.is_some_and(|p| p != 0.0) {
-        return Err(refuse(message!(
-            "it has a dropout: the same text would be cut in different ways"
-        )));
+        let why = message!("it has a dropout: the same text would be cut in different ways");
+        return Err(refuse(why));
     }
     for (what, value) in [("continuing_subword_prefix", prefix), ("end_of_word_suffix", suffix)] {
         if value.is_some_and(|text| !text.is_empty()) {
@@ -240,25 +233,15 @@ fn pair(line: &str) -> Option<(String, String)> {
 }
 
 /// Refuses a part of the file that says anything but what is supported.
-fn supported(
-    what: &str,
-    part: &Value,
-    only: impl Fill,
-    fits: impl Fn(&Value) -> bool,
-) -> Result<()> {
-    let inner = match only_one(part) {
-        Value::Null => return Ok(()),
-        inner => inner,
-    };
-    if fits(inner) {
+fn supported(what: &str, part: &Value, only: impl Fill, fits: fn(&Value) -> bool) -> Result<()> {
+    let inner = only_one(part);
+    if inner.is_null() || fits(inner) {
         return Ok(());
     }
     let says = |option: &str| inner.get(option).and_then(Value::as_bool);
     let found = match (is(inner, "ByteLevel"), says("add_prefix_space"), says("use_regex")) {
         (true, _, Some(false)) => message!("ByteLevel without its words"),
-        (true, prefix, _) if prefix != Some(false) => {
-            message!("ByteLevel with a space put in front")
-        }
+        (true, space, _) if space != Some(false) => message!("ByteLevel with a space put in front"),
         _ => kind_of(inner),
     };
     Err(refuse(message!("its {} is {}, supported is {}", what, found, only)))

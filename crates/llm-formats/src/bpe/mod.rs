@@ -35,7 +35,7 @@ mod tests;
 
 pub(crate) use kind::{Words, byte_level};
 
-pub use about::{AVAILABLE, Learning, NAME, UNAVAILABLE, memory_of};
+pub use about::{AVAILABLE, Learning, NAME, Report, UNAVAILABLE, memory_of};
 #[cfg(feature = "bpe")]
 pub use train::learn;
 
@@ -54,7 +54,7 @@ fn build(parts: Parts) -> Result<Arc<dyn Tokenizer>> {
 
 #[cfg(not(feature = "bpe"))]
 fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
-    Err(parts::refuse(UNAVAILABLE))
+    Err(kind::refuse(UNAVAILABLE))
 }
 
 /// Refused: this program is built without BPE.
@@ -62,8 +62,8 @@ fn build(_: Parts) -> Result<Arc<dyn Tokenizer>> {
 /// # Errors
 /// Always.
 #[cfg(not(feature = "bpe"))]
-pub fn learn(_: &[u8], _: usize, _: impl Fn(Learning) + Sync) -> Result<Arc<dyn Tokenizer>> {
-    Err(parts::refuse(UNAVAILABLE))
+pub fn learn(_: &[u8], _: usize, _: &Report<'_>) -> Result<Arc<dyn Tokenizer>> {
+    Err(kind::refuse(UNAVAILABLE))
 }
 
 /// The tokenizer of a tokenizer.json, which is also what a checkpoint holds.

@@ -1,12 +1,12 @@
 //! A vocabulary with its merges, checked before anything is made of it, and written in one form.
 
-use super::kind::Words;
+use super::kind::{Words, refuse};
 use crate::alphabet;
 use crate::kept::Kept;
 use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::END_OF_TEXT;
-use llm_core::{Config, Error, Result, TokenId, message};
+use llm_core::{Config, Result, TokenId, message};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -77,10 +77,6 @@ pub(super) struct Checked {
     pub(super) singles: [Option<TokenId>; 256],
     /// Tokens that text is cut into, in GPT-2's alphabet.
     pub(super) ordinary: HashMap<String, TokenId>,
-}
-
-pub(super) fn refuse(reason: impl Into<Message>) -> Error {
-    Error::tokenizer("bpe", reason)
 }
 
 /// A token for a message.

@@ -13,7 +13,7 @@ const TEXT: &str = "The cat sat on the mat. The dog's hat isn't the cat's: 12 ca
     naïve 猫 🐈 naïve 猫 🐈   the    end\n\n\n";
 
 fn learned(text: &[u8], vocab_size: usize) -> Arc<dyn Tokenizer> {
-    learn(text, vocab_size, |_| {}).unwrap()
+    learn(text, vocab_size, &|_| {}).unwrap()
 }
 
 pub(super) static SMALL: LazyLock<Arc<dyn Tokenizer>> =
@@ -66,7 +66,7 @@ fn little_text_gives_few_tokens() {
     let long = learned(&[b'a'; 1 << 20], 5000);
     assert!((0..long.vocab_size() as TokenId).all(|id| long.bytes_of(id).len() <= 256));
     for size in [0, 255, Config::MAX_VOCAB + 1, usize::MAX] {
-        assert!(matches!(learn(b"", size, |_| {}), Err(Error::Tokenizer { .. })));
+        assert!(matches!(learn(b"", size, &|_| {}), Err(Error::Tokenizer { .. })));
     }
 }
 

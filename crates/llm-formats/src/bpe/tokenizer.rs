@@ -1,8 +1,8 @@
 //! Byte-level BPE as a [`Tokenizer`]: words, merged by the library, and bytes that are no text.
 
 use super::about::{NAME, memory_of};
-use super::kind::Words;
-use super::parts::{Checked, Parts, refuse};
+use super::kind::{Words, refuse};
+use super::parts::{Checked, Parts};
 use super::split::{self, Splitter};
 use super::wholes::{Part, Wholes};
 use crate::alphabet;

@@ -1,9 +1,8 @@
 //! Learning a vocabulary: the library's byte-level BPE on the words of a text.
 
-use super::about::Learning;
-use super::kind::Words;
+use super::about::{Learning, Report};
+use super::kind::{Words, refuse};
 use super::load::of_library;
-use super::parts::refuse;
 use super::split::{Splitter, pieces};
 use crate::alphabet;
 use llm_core::base::memory;
@@ -38,20 +37,7 @@ const COUNTED_MEMORY: u64 = 64;
 /// # Errors
 /// [`llm_core::Error::Tokenizer`] for a size outside 256..=[`Config::MAX_VOCAB`];
 /// [`llm_core::Error::Memory`] when the words of the text need more than there is.
-pub fn learn(
-    text: &[u8],
-    vocab_size: usize,
-    report: impl Fn(Learning) + Sync,
-) -> Result<Arc<dyn Tokenizer>> {
-    learn_and_report(text, vocab_size, &report)
-}
-
-/// [`learn`] for every way to report, so that it is compiled here, as this crate is.
-fn learn_and_report(
-    text: &[u8],
-    vocab_size: usize,
-    report: &(dyn Fn(Learning) + Sync),
-) -> Result<Arc<dyn Tokenizer>> {
+pub fn learn(text: &[u8], vocab_size: usize, report: &Report<'_>) -> Result<Arc<dyn Tokenizer>> {
     if !(256..=Config::MAX_VOCAB).contains(&vocab_size) {
         let why = message!("{} tokens are outside 256..={}", vocab_size, Config::MAX_VOCAB);
         return Err(refuse(why));

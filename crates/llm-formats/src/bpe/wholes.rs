@@ -1,6 +1,7 @@
 //! Tokens that are found in a text as they are written, before it is cut into words.
 
-use super::parts::{Added, refuse};
+use super::kind::refuse;
+use super::parts::Added;
 use llm_core::{Result, TokenId};
 use regex::Regex;
 use std::borrow::Cow;
@@ -114,8 +115,5 @@ fn in_normal_form(text: &str) -> Cow<'_, str> {
     }
     let mut form = NormalizedString::from(text);
     form.nfc();
-    match form.get() == text {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(form.get().to_string()),
-    }
+    if form.get() == text { Cow::Borrowed(text) } else { Cow::Owned(form.get().to_string()) }
 }

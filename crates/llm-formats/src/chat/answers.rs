@@ -46,10 +46,7 @@ pub fn written_down(template: &Template, turns: &[Turn]) -> Result<WrittenDown, 
     }
     let written = Written { template, turns, text: &text, ends: OnceCell::new() };
     let alike = if turns.len() > FEW { written.alike()? } else { None };
-    let answers = match alike {
-        Some(answers) => answers,
-        None => written.one_by_one()?,
-    };
+    let answers = alike.map_or_else(|| written.one_by_one(), Ok)?;
     Ok(WrittenDown { text, answers })
 }
 

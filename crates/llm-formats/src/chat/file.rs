@@ -12,6 +12,9 @@ use std::hash::{Hash, Hasher};
 /// Different names of keys that are counted.
 const MOST_NAMES: usize = 1000;
 
+/// What a file is called, and what is in it.
+pub type File<'b> = (Message, &'b [u8]);
+
 /// A conversation of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
@@ -36,15 +39,13 @@ impl Conversations {
     ///
     /// # Errors
     /// The file, the line and why it cannot be read.
-    pub fn parse<'b>(
-        files: impl IntoIterator<Item = (Message, &'b [u8])>,
-    ) -> Result<Conversations, Message> {
+    pub fn parse<'b>(files: impl IntoIterator<Item = File<'b>>) -> Result<Conversations, Message> {
         Conversations::read(files).map_err(|(_, why)| why)
     }
 
     /// [`Conversations::parse`], with the number of the file that cannot be read.
     pub(crate) fn read<'b>(
-        files: impl IntoIterator<Item = (Message, &'b [u8])>,
+        files: impl IntoIterator<Item = File<'b>>,
     ) -> Result<Conversations, (usize, Message)> {
         let (all, names, passed) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut found = Conversations { all, names, passed };

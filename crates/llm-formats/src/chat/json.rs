@@ -11,8 +11,9 @@ pub(super) const MOST_KEYS: usize = 64;
 /// A value.
 #[derive(Debug)]
 pub(super) enum Part {
-    /// A value that is no list and no object.
+    /// A value that is no text, no list and no object.
     Scalar(Value),
+    Text(String),
     List(Vec<Part>),
     Object(Fields),
     /// A list or an object that is passed over.
@@ -50,7 +51,7 @@ impl Part {
     pub fn is_nothing(&self) -> bool {
         match self {
             Part::Scalar(Value::Null) => true,
-            Part::Scalar(Value::String(text)) => matches!(text.trim(), "" | "[]" | "{}"),
+            Part::Text(text) => matches!(text.trim(), "" | "[]" | "{}"),
             Part::Scalar(_) => false,
             Part::List(list) => list.is_empty(),
             Part::Object(fields) => fields.all.is_empty() && fields.passed.is_empty(),
@@ -120,7 +121,7 @@ impl<'de> Visitor<'de> for Seed {
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Part, E> {
-        Ok(Part::Scalar(value.into()))
+        Ok(Part::Text(value.into()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Part, A::Error> {

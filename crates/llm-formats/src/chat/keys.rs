@@ -38,6 +38,7 @@ pub(super) fn learned(of: &mut Fields) -> Result<Option<bool>, Message> {
             Some(Part::Scalar(value)) if key == "label" && value != false => {
                 of.passed.push(key.into());
             }
+            Some(Part::Text(_)) if key == "label" => of.passed.push(key.into()),
             Some(part) if part.is_nothing() => {}
             Some(part) => {
                 let kind = kind_of(&part);
@@ -74,7 +75,7 @@ pub(super) fn kind_of(part: &Part) -> Message {
         Part::Scalar(Value::Null) => message!("null"),
         Part::Scalar(Value::Bool(_)) => message!("true or false"),
         Part::Scalar(Value::Number(_)) => message!("a number"),
-        Part::Scalar(_) => message!("a text"),
+        Part::Text(_) | Part::Scalar(_) => message!("a text"),
         Part::List(_) | Part::Deep { is_list: true, .. } => message!("a list"),
         Part::Object(_) | Part::Deep { .. } => message!("an object"),
     }

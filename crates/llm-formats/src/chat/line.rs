@@ -74,7 +74,7 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
         is_known(key) || own.contains(&key)
     };
     let part = json::parse(line, is_read)
-        .map_err(|e| message!("it is no JSON: {}", without_line(&e.to_string())))?;
+        .map_err(|e| message!("it is no JSON: {}", e.to_string().replace("line 1 ", "")))?;
     let mut all = match part {
         Part::Object(all) => all,
         list @ Part::List(_) => {
@@ -89,10 +89,8 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
     for key in ["system", "system_prompt"] {
         match all.take(key) {
             None => {}
-            Some(Part::Scalar(Value::String(text))) if text.trim().is_empty() => {}
-            Some(Part::Scalar(Value::String(text))) if system.is_none() => {
-                system = Some((key, text))
-            }
+            Some(Part::Text(text)) if text.trim().is_empty() => {}
+            Some(Part::Text(text)) if system.is_none() => system = Some((key, text)),
             Some(_) => return Err(message!("its {} is no text, or stands there twice", key)),
         }
     }
@@ -116,9 +114,8 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
                 return Err(message!("it has {} beside text", key));
             }
             if is_learned == Some(false) {
-                return Err(message!(
-                    "its text is not to be learned (weight 0); leave the line out"
-                ));
+                let why = message!("its text is not to be learned (weight 0); leave the line out");
+                return Err(why);
             }
         }
     }
@@ -144,9 +141,7 @@ fn shape(all: &mut Fields) -> Result<Line, Message> {
             continue;
         }
         let mut side = |key: &'static str, role: &str| match all.take(key) {
-            Some(Part::Scalar(Value::String(content))) => {
-                Ok(vec![checked(Turn::new(role, content), 0)?])
-            }
+            Some(Part::Text(content)) => Ok(vec![checked(Turn::new(role, content), 0)?]),
             Some(several @ Part::List(_)) => turns(several, key, &mut all.passed),
             Some(other) => Err(message!("its {} is {}, and no text", key, kind_of(&other))),
             None => Ok(Vec::new()),
@@ -155,8 +150,8 @@ fn shape(all: &mut Fields) -> Result<Line, Message> {
         if let (true, [question]) = (ask == "instruction", &mut prompt[..]) {
             match all.take("input") {
                 None => {}
-                Some(Part::Scalar(Value::String(input))) if input.trim().is_empty() => {}
-                Some(Part::Scalar(Value::String(input))) => {
+                Some(Part::Text(input)) if input.trim().is_empty() => {}
+                Some(Part::Text(input)) => {
                     question.content = format!("{}\n\n{input}", question.content);
                 }
                 Some(other) => {
@@ -169,9 +164,7 @@ fn shape(all: &mut Fields) -> Result<Line, Message> {
     match all.take("text") {
         // A side of a pair that is not whole is not passed over.
         _ if has(all, "prompt") || has(all, "completion") => {}
-        Some(Part::Scalar(Value::String(text))) if !text.trim().is_empty() => {
-            return Ok(Line::Text(text));
-        }
+        Some(Part::Text(text)) if !text.trim().is_empty() => return Ok(Line::Text(text)),
         Some(_) => return Err(message!("its text is empty, or no text")),
         None => {}
     }
@@ -203,7 +196,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
     let is_spoken = all.all.iter().any(|(key, _)| key == "value");
     let role = all.take("role").or_else(|| if is_spoken { all.take("from") } else { None });
     let role = match role {
-        Some(Part::Scalar(Value::String(role))) => usual(role),
+        Some(Part::Text(role)) => usual(role),
         _ => return Err(message!("message {} has no role", n)),
     };
     // Questions are not learned.
@@ -211,7 +204,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
         passed.push(format!("weight of {role}"));
     }
     let content = match all.take("content").or_else(|| all.take("value")) {
-        Some(Part::Scalar(Value::String(content))) => content,
+        Some(Part::Text(content)) => content,
         None => String::new(),
         Some(other) => {
             let kind = kind_of(&other);
@@ -223,6 +216,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
         match part {
             part if part.is_nothing() => {}
             Part::Scalar(value) => _ = turn.more.insert(key, value),
+            Part::Text(text) => _ = turn.more.insert(key, text.into()),
             _ => passed.push(key),
         }
     }
@@ -245,11 +239,6 @@ fn checked(turn: Turn, i: usize) -> Result<Turn, Message> {
         true => Err(message!("the answer in message {} is empty", i + 1)),
         false => Ok(turn),
     }
-}
-
-/// What serde_json says, whose line is always 1 here.
-fn without_line(said: &str) -> String {
-    said.replace("line 1 ", "")
 }
 
 #[cfg(test)]

@@ -112,12 +112,11 @@ fn end_of_raw(source: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// The words from there on, and where the mark (with its `-`) stands that ends them.
-fn words<'s>(
-    source: &'s str,
-    from: usize,
-    close: &str,
-) -> Result<(Vec<Word<'s>>, Option<usize>), Message> {
+/// Words, and where the mark (with its `-`) stands that ends them.
+type Words<'s> = (Vec<Word<'s>>, Option<usize>);
+
+/// The words from there on.
+fn words<'s>(source: &'s str, from: usize, close: &str) -> Result<Words<'s>, Message> {
     let mut words: Vec<Word<'_>> = Vec::new();
     let mut at = from;
     if source[at..].starts_with(['-', '+']) {

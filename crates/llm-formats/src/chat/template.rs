@@ -72,10 +72,8 @@ impl Template {
         let eos = kept.eos.or(end).unwrap_or_default();
         let bos = kept.bos.unwrap_or_else(|| eos.clone());
         let is_own = kept.chat_template.is_some();
-        let source = match kept.chat_template {
-            Some(own) => own,
-            None => chatml(besides.has_mark(), tokenizer.end_of_text().is_some()).into(),
-        };
+        let usual = || chatml(besides.has_mark(), tokenizer.end_of_text().is_some()).into();
+        let source = kept.chat_template.unwrap_or_else(usual);
         let made = Template::new(source, bos, eos, is_own);
         made.map_err(|why| llm_core::Error::tokenizer(tokenizer.name(), why))
     }

@@ -153,11 +153,9 @@ fn is_wide_ascii(sample: &[u8], big: bool) -> bool {
 /// UTF-16 without its mark as UTF-8; `None` when it is invalid: half a surrogate pair, half a unit.
 pub fn utf16(bytes: &[u8], big: bool) -> Option<String> {
     let (units, rest) = bytes.as_chunks();
-    let unit = |&unit: &[u8; 2]| match big {
-        true => u16::from_be_bytes(unit),
-        false => u16::from_le_bytes(unit),
-    };
-    let text: Option<String> = char::decode_utf16(units.iter().map(unit)).map(|c| c.ok()).collect();
+    let unit: fn([u8; 2]) -> u16 = if big { u16::from_be_bytes } else { u16::from_le_bytes };
+    let units = units.iter().copied().map(unit);
+    let text: Option<String> = char::decode_utf16(units).map(|c| c.ok()).collect();
     text.filter(|_| rest.is_empty())
 }
 

@@ -101,7 +101,7 @@ pub(super) fn look_at(
         (Some(DataForm::Bytes), _) => Looked::plain(path, DataForm::Bytes, whole),
         (_, Kind::Binary { .. }) if is_numbers(path, reading) => after_header(path, sample, whole)?,
         (_, Kind::Foreign(_) | Kind::Binary { .. }) if found.in_folder => return Ok(None),
-        _ => unwrap(path, reading, kind, sample, whole, room)?,
+        _ => unwrap(path, reading, sample, whole, room)?,
     };
     Ok(Some(looked))
 }
@@ -129,20 +129,13 @@ fn is_numbers(path: &Path, reading: &Reading) -> bool {
 }
 
 /// The text of what is not simply text, in a file that begins with `sample`.
-fn unwrap(
-    path: &Path,
-    reading: &Reading,
-    kind: Kind,
-    sample: &[u8],
-    whole: Held,
-    room: u64,
-) -> Result<Looked> {
+fn unwrap(path: &Path, reading: &Reading, sample: &[u8], whole: Held, room: u64) -> Result<Looked> {
     // The name of what is packed, without that of the packing.
     let packed = path.extension().is_some_and(|ext| ext == "gz");
     let named = if packed { path.with_extension("") } else { path.to_path_buf() };
     let text = |sample: &[u8], held| Looked::text(path, &named, sample, held, reading);
     let name = shown(path);
-    match kind {
+    match Kind::of(sample) {
         Kind::MarkedUtf8 => {
             let mark = UTF8_MARK.len();
             Ok(text(&sample[mark..], whole.after(mark as u64)).out_of(Wrapping::Unmarked))
@@ -164,7 +157,7 @@ fn unwrap(
             let sample = beginning(MultiGzDecoder::new(whole.reader(path)?));
             let inner = Kind::of(&sample);
             if matches!(inner, Kind::Foreign(_) | Kind::Binary { .. }) {
-                return unwrap(path, reading, inner, &sample, Held::Memory(sample.clone()), room);
+                return unwrap(path, reading, &sample, Held::Memory(sample.clone()), room);
             }
             let unpacked = gunzip(whole.reader(path)?, room).map_err(|e| {
                 FormatError::content(message!("{}: gzip: {}", name, with_causes(&e)))
@@ -172,11 +165,10 @@ fn unwrap(
             let needed = room.saturating_add(1);
             let bytes = unpacked.ok_or(Error::Memory { needed, available: room })?;
             if inner == Kind::Gzip {
-                let why = message!("{} is packed twice; unpack it once", name);
-                return refuse(why);
+                return refuse(message!("{} is packed twice; unpack it once", name));
             }
             let room = room.saturating_sub(bytes.len() as u64);
-            let looked = unwrap(path, reading, inner, &sample, Held::Memory(bytes), room)?;
+            let looked = unwrap(path, reading, &sample, Held::Memory(bytes), room)?;
             Ok(looked.out_of(Wrapping::Unpacked))
         }
         Kind::Foreign(look) => {
@@ -214,10 +206,7 @@ fn stream(path: &Path, mut stream: impl Read, reading: &Reading, room: u64) -> R
     let sample = beginning(&mut stream);
     let is_text = !matches!(Kind::of(&sample), Kind::Foreign(_) | Kind::Binary { .. });
     let forced = matches!(reading.said, Some(DataForm::Bytes | DataForm::U16)) || reading.numbers;
-    match is_text || forced {
-        true => all_of(path, sample.chain(stream), room),
-        false => Ok(sample),
-    }
+    if is_text || forced { all_of(path, sample.chain(stream), room) } else { Ok(sample) }
 }
 
 /// What comes first, as far as it can be read: what is wrong with the rest is said when that is.

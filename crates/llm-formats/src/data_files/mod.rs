@@ -182,11 +182,7 @@ impl Files {
     ///
     /// # Errors
     /// As [`Files::tokens`].
-    pub fn divided(
-        self,
-        share: f64,
-        tokenizer: &dyn Tokenizer,
-    ) -> Result<(TokenDataset, TokenDataset)> {
+    pub fn divided(self, share: f64, tokenizer: &dyn Tokenizer) -> Result<[TokenDataset; 2]> {
         self.made(tokenizer, |texts, part_size| texts.divided(share, tokenizer, part_size))
     }
 

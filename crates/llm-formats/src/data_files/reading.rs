@@ -63,15 +63,9 @@ impl Reading {
 
     /// As [`Reading::again`] for a model that is there. One from elsewhere knows how texts end,
     /// if it has a token for that.
-    pub fn for_model(
-        tokenizer: &dyn Tokenizer,
-        run: &DataSource,
-        data_as: Option<DataForm>,
-    ) -> Reading {
-        let reading = Reading { of_model: true, ..Reading::again(tokenizer.name(), run, data_as) };
-        match *run == DataSource::NONE && tokenizer.end_of_text().is_some() {
-            true => reading.ending(EndOfText::Files),
-            false => reading,
-        }
+    pub fn for_model(cut: &dyn Tokenizer, run: &DataSource, data_as: Option<DataForm>) -> Reading {
+        let reading = Reading { of_model: true, ..Reading::again(cut.name(), run, data_as) };
+        let is_own = *run == DataSource::NONE && cut.end_of_text().is_some();
+        if is_own { reading.ending(EndOfText::Files) } else { reading }
     }
 }

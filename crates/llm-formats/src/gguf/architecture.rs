@@ -15,8 +15,7 @@ pub enum Architecture {
 
 impl Architecture {
     /// All that are known here.
-    pub const ALL: [Architecture; 3] =
-        [Architecture::Gpt2, Architecture::Llama, Architecture::Qwen3];
+    pub const ALL: [Self; 3] = [Architecture::Gpt2, Architecture::Llama, Architecture::Qwen3];
 
     /// The name in `general.architecture`, and the beginning of the family's keys.
     pub fn name(self) -> &'static str {

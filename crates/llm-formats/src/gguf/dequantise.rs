@@ -20,14 +20,10 @@ use half::{bf16, f16};
 
 /// The numbers of whole blocks: `out` has room for exactly as many.
 pub fn dequantise(kind: BlockType, bytes: &[u8], out: &mut [f32]) {
-    let block = match kind {
-        BlockType::F32 => {
-            |b: &[u8], y: &mut [f32]| y[0] = f32::from_le_bytes([b[0], b[1], b[2], b[3]])
-        }
-        BlockType::F16 => |b: &[u8], y: &mut [f32]| y[0] = half(b),
-        BlockType::BF16 => {
-            |b: &[u8], y: &mut [f32]| y[0] = bf16::from_le_bytes([b[0], b[1]]).to_f32()
-        }
+    let block: fn(&[u8], &mut [f32]) = match kind {
+        BlockType::F32 => |b, y| y[0] = f32::from_le_bytes([b[0], b[1], b[2], b[3]]),
+        BlockType::F16 => |b, y| y[0] = half(b),
+        BlockType::BF16 => |b, y| y[0] = bf16::from_le_bytes([b[0], b[1]]).to_f32(),
         BlockType::Q8_0 => q8_0,
         BlockType::Q4_0 => q4_0,
         BlockType::Q4_1 => q4_1,

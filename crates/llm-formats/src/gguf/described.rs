@@ -2,16 +2,14 @@
 
 use super::architecture::Architecture;
 use super::file::TensorInfo;
-use super::value::MetaValue;
+use super::value::{Entry, MetaValue, Metadata};
 use crate::error::{FormatError, Result, refuse, shown, unsupported};
 use crate::imported::{MODERN, several, shortest, with_inner};
 use llm_core::base::Fill;
 use llm_core::model::Rotary;
 use llm_core::{AttentionSpec, Config, message};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-
-type Metadata = BTreeMap<String, MetaValue>;
+use std::collections::BTreeSet;
 
 /// Key of the family.
 pub(super) const ARCHITECTURE: &str = "general.architecture";
@@ -32,7 +30,7 @@ pub(super) struct Described {
 
 impl Described {
     /// Entries of a file's metadata, in their order.
-    pub(super) fn entries(&self) -> Vec<(String, MetaValue)> {
+    pub(super) fn entries(&self) -> Vec<Entry> {
         let Described { family, config, attention } = self;
         let key = |name: &str| format!("{}.{name}", family.name());
         let number = |name: &str, n: usize| (key(name), MetaValue::u32(n as u32));

@@ -6,7 +6,7 @@ use super::file::Gguf;
 use super::names::POSITIONS;
 use super::quantise::Stored;
 use super::tokens::Tokens;
-use super::value::MetaValue;
+use super::value::{Entry, MetaValue};
 use super::write::{Outgoing, write};
 use crate::error::{FormatError, Result, shown};
 use crate::files::read_file;
@@ -116,7 +116,7 @@ fn how(source: &Source, stored: Stored) -> Option<Stored> {
     }
 }
 
-fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, MetaValue)> {
+fn general(family: Architecture, stored: Stored, name: &str) -> Vec<Entry> {
     let mut entries = vec![
         (ARCHITECTURE, MetaValue::text(family.name())),
         ("general.type", MetaValue::text("model")),

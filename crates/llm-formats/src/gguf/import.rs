@@ -8,10 +8,9 @@ use super::value::MetaValue;
 use crate::bpe;
 use crate::error::Result;
 use crate::files::read_file;
-use crate::imported::{FromSpec, Imported, Note, attention, check};
+use crate::imported::{FromSpec, Imported, Note, Tensors, attention, check};
 use crate::mapping::{Names, Source, finished};
 use crate::safetensors::Wanted;
-use llm_core::Tensor;
 use llm_core::base::memory;
 use llm_core::model::{ParamList, parameter_list};
 use std::io::Read;
@@ -67,16 +66,10 @@ pub(super) fn rounded(tensors: &[TensorInfo]) -> Option<BlockType> {
 
 /// The weights under our names. Each piece goes to its place row by row: no tensor of the file is in
 /// memory as a whole in addition.
-fn parameters(
-    file: Gguf<impl Read>,
-    list: ParamList,
-    names: &Names,
-) -> Result<Vec<(String, Tensor)>> {
+fn parameters(file: Gguf<impl Read>, list: ParamList, names: &Names) -> Result<Tensors> {
     memory::require(list.iter().map(|(_, p)| 4 * p.numel()).sum())?;
     let sources = names.all(&list, "")?;
-    let wanted = |(_, source): &(usize, Source)| {
-        Wanted::parameter(source.name.clone(), source.shape.clone())
-    };
+    let wanted = |(_, of): &(usize, Source)| Wanted::parameter(of.name.clone(), of.shape.clone());
     let mut made = vec![Vec::new(); list.len()];
     file.read(&sources.iter().map(wanted).collect::<Vec<_>>(), |i, first, rows| {
         let (ours, source) = &sources[i];

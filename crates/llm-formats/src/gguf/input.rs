@@ -1,7 +1,7 @@
 //! A file that is read from its begin to its end, with how much of it is left, and how much memory
 //! may be taken for what it says of itself.
 
-use crate::error::{FormatError, Result, refuse};
+use crate::error::{FormatError, Result, refuse, too_short};
 use llm_core::message;
 use std::io::{self, Read};
 
@@ -28,10 +28,7 @@ impl<R: Read> Input<R> {
 
     /// `Err` unless at least `bytes` bytes follow.
     pub(super) fn has(&self, bytes: u64) -> Result<()> {
-        match bytes <= self.left {
-            true => Ok(()),
-            false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-        }
+        if bytes <= self.left { Ok(()) } else { Err(too_short()) }
     }
 
     /// Takes `bytes` bytes of memory, from what there is for names and values.
@@ -57,10 +54,7 @@ impl<R: Read> Input<R> {
         self.has(bytes)?;
         let skipped = io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())?;
         (self.position, self.left) = (self.position + skipped, self.left - skipped);
-        match skipped == bytes {
-            true => Ok(()),
-            false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
-        }
+        if skipped == bytes { Ok(()) } else { Err(too_short()) }
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
@@ -87,7 +81,6 @@ impl<R: Read> Input<R> {
         self.keep(length)?;
         let mut bytes = vec![0; length as usize];
         self.fill(&mut bytes)?;
-        String::from_utf8(bytes)
-            .map_err(|_| FormatError::content(message!("a text that is no UTF-8")))
+        String::from_utf8(bytes).or_else(|_| refuse(message!("a text that is no UTF-8")))
     }
 }

@@ -10,7 +10,7 @@
 //! What was written as byte or char is known again when it is read. Every other one is read through
 //! its tokenizer.json, so that what is true of one is true here.
 
-use super::value::MetaValue;
+use super::value::{Entry, MetaValue, Metadata};
 use super::ways::{UNITS, WAYS, ignores_merges};
 use crate::alphabet;
 use crate::bpe::{self, Words};
@@ -169,7 +169,7 @@ impl Tokens {
     /// Entries of a file's metadata, in their order. A file without a token that ends a text would
     /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`]. One that learned turns
     /// ends where an answer does, as there are programs that know one end alone.
-    pub(super) fn entries(self) -> Vec<(String, MetaValue)> {
+    pub(super) fn entries(self) -> Vec<Entry> {
         let end_of_text = self.end();
         let end = self.end_of_turn.unwrap_or(end_of_text);
         let Tokens { pre, names, kinds, merges, end_of_turn, kept, end: own_end } = self;
@@ -217,10 +217,7 @@ impl Tokens {
     ///
     /// # Errors
     /// [`FormatError::Content`] for one that is not of GPT-2's kind, or damaged.
-    pub(super) fn read(
-        metadata: &mut BTreeMap<String, MetaValue>,
-        gpt2: bool,
-    ) -> Result<Option<Tokens>> {
+    pub(super) fn read(metadata: &mut Metadata, gpt2: bool) -> Result<Option<Tokens>> {
         match metadata.get(&full("model")) {
             None => return Ok(None),
             Some(MetaValue::Text(model)) if model == "gpt2" => {}

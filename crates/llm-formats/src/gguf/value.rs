@@ -4,7 +4,14 @@ use super::input::Input;
 use crate::error::{FormatError, Result, refuse, shown};
 use llm_core::base::Message;
 use llm_core::message;
+use std::collections::BTreeMap;
 use std::io::Read;
+
+/// What a file says besides its tensors.
+pub(super) type Metadata = BTreeMap<String, MetaValue>;
+
+/// A key with its value.
+pub(super) type Entry = (String, MetaValue);
 
 /// A value, of the type that the file gives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,9 +170,7 @@ fn one(input: &mut Input<impl Read>, kind: u32) -> Result<MetaValue> {
         11 => MetaValue::Whole((n as i64).into(), kind),
         kind::F32 => MetaValue::Single(f32::from_bits(n as u32)),
         kind::F64 => MetaValue::Double(f64::from_bits(n)),
-        kind::BOOL if n > 1 => {
-            return refuse(message!("a truth value of {}, not 0 or 1", n));
-        }
+        kind::BOOL if n > 1 => return refuse(message!("a truth value of {}, not 0 or 1", n)),
         kind::BOOL => MetaValue::Bool(n == 1),
         _ => MetaValue::Whole(n.into(), kind),
     })
@@ -187,13 +192,9 @@ fn list(input: &mut Input<impl Read>) -> Result<MetaValue> {
     }
     input.has(count * least)?;
     if kind == kind::TEXT {
-        let count = count as usize;
-        input.keep(count as u64 * PER_TEXT)?;
-        let mut texts = Vec::with_capacity(count);
-        for _ in 0..count {
-            texts.push(input.text(MAX_TEXT)?);
-        }
-        return Ok(MetaValue::Texts(texts));
+        input.keep(count * PER_TEXT)?;
+        let texts = (0..count).map(|_| input.text(MAX_TEXT));
+        return Ok(MetaValue::Texts(texts.collect::<Result<_>>()?));
     }
     input.keep(count * least)?;
     let mut bytes = vec![0; (count * least) as usize];

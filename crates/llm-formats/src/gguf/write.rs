@@ -2,7 +2,7 @@
 
 use super::file::{ALIGNMENT, MAGIC};
 use super::quantise::{Stored, quantise};
-use super::value::{MetaValue, write_text};
+use super::value::{Entry, write_text};
 use crate::safetensors::{Fill, pieces};
 use llm_core::base::replace_file;
 use llm_core::message;
@@ -62,11 +62,7 @@ fn padding(length: u64, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says, or that a number does not fit its type.
-pub(super) fn write(
-    path: &Path,
-    metadata: &[(String, MetaValue)],
-    tensors: &[Outgoing<'_>],
-) -> io::Result<()> {
+pub(super) fn write(path: &Path, metadata: &[Entry], tensors: &[Outgoing<'_>]) -> io::Result<()> {
     let mut head = MAGIC.to_vec();
     head.extend(VERSION.to_le_bytes());
     head.extend((tensors.len() as u64).to_le_bytes());

@@ -59,6 +59,11 @@ impl<'a> Fields<'a> {
         self.get(field).map(|value| whole(field, value)).transpose()
     }
 
+    /// [`Fields::size_or_null`], and what a missing field stands for.
+    pub(super) fn size_or(&self, field: &str, usual: Option<usize>) -> Result<Option<usize>> {
+        if self.0.contains_key(field) { self.size_or_null(field) } else { Ok(usual) }
+    }
+
     pub(super) fn real(&self, field: &str, usual: f64) -> Result<f64> {
         let Some(value) = self.0.get(field) else { return Ok(usual) };
         value.as_f64().ok_or_else(|| unsupported(field, value, message!("a number")))

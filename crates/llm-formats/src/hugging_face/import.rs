@@ -8,12 +8,12 @@ use super::{CONFIG, GENERATION, tokenizer, weights};
 use crate::chat::ChatFormat;
 use crate::error::{FormatError, Result, refuse};
 use crate::files::read_small;
-use crate::imported::{FromSpec, Imported, Note, attention, check};
+use crate::imported::{FromSpec, Imported, Note, Tensors, attention, check};
 use crate::mapping::{Source, finished};
 use crate::safetensors::{Contents, Values, Wanted};
 use llm_core::model::parameter_list;
 use llm_core::tokenizer::{PaddedTokenizer, Tokenizer};
-use llm_core::{Attention, Tensor, message};
+use llm_core::{Attention, message};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,10 +35,8 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
     let path = folder.join(CONFIG);
     let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
     let (mut settings, attention) = checked(&text, from_spec).map_err(|e| e.at(&path))?;
-    let ends = match ends(folder)? {
-        ends if ends.is_empty() => settings.ends.clone(),
-        ends => ends,
-    };
+    let named = ends(folder)?;
+    let ends = if named.is_empty() { settings.ends.clone() } else { named };
     let tokenizer = tokenizer::import(folder, settings.config.vocab_size, &ends)?;
     let end = tokenizer.as_ref().and_then(|tokenizer| tokenizer.end_of_text());
     let format = tokenizer.as_deref().and_then(ChatFormat::own);
@@ -88,7 +86,7 @@ fn parameters(
     settings: &ConfigJson,
     attention: &dyn Attention,
     contents: Contents<impl Read>,
-) -> Result<Vec<(String, Tensor)>> {
+) -> Result<Tensors> {
     let mut contents = contents.unwrapped();
     let config = &settings.config;
     let names = settings.family.names(config, &settings.attention);
@@ -140,7 +138,7 @@ fn parameters(
 fn assemble(
     settings: ConfigJson,
     attention: Arc<dyn Attention>,
-    parameters: Vec<(String, Tensor)>,
+    parameters: Tensors,
     tokenizer: Option<Arc<dyn Tokenizer>>,
 ) -> Result<Imported> {
     let ConfigJson { config, mut notes, .. } = settings;

@@ -50,12 +50,8 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     let (d_model, inner) =
         (fields.size("hidden_size", 4096)?, fields.size("intermediate_size", inner)?);
     let said = fields.size("max_position_embeddings", positions)?;
-    let or_usual = |field: &str, usual: Option<usize>| match fields.0.contains_key(field) {
-        true => fields.size_or_null(field),
-        false => Ok(usual),
-    };
-    let kv_heads = or_usual("num_key_value_heads", kv_heads)?.unwrap_or(n_heads);
-    let head_dim = or_usual("head_dim", head_dim)?;
+    let kv_heads = fields.size_or("num_key_value_heads", kv_heads)?.unwrap_or(n_heads);
+    let head_dim = fields.size_or("head_dim", head_dim)?;
     let (biases, mlp_bias) = biases(fields, family)?;
     let rotary = rope::parse(fields, said)?;
     let attention = AttentionSpec {
@@ -108,10 +104,7 @@ fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<
         let kinds = fields.get("layer_types").unwrap_or(&Value::Null);
         Err(unsupported("layer_types", kinds, supported))
     };
-    let size = |usual: usize| match fields.0.contains_key("sliding_window") {
-        true => fields.size_or_null("sliding_window"),
-        false => Ok(Some(usual)),
-    };
+    let size = |usual: usize| fields.size_or("sliding_window", Some(usual));
     let qwen = matches!(family, Family::Qwen2 | Family::Qwen3);
     if family == Family::Mistral {
         return if kinds.is_some() { mixed(&"null") } else { size(4096) };

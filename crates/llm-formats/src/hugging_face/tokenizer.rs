@@ -59,13 +59,11 @@ type Files = Vec<(&'static str, Vec<u8>)>;
 /// # Errors
 /// [`FormatError::TokenizerKind`] when there are no such files for it.
 pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Files> {
-    let json = |value: &Value| value.to_string().into_bytes();
+    let plain = |file: Value| (without_merges(file, tokenizer), Kept::default());
     let (mut files, kept) = match tokenizer.name() {
         IdsTokenizer::NAME => return Ok(Vec::new()),
-        ByteTokenizer::NAME => (without_merges(units::byte_file(), tokenizer), Kept::default()),
-        CharTokenizer::NAME => {
-            (without_merges(units::char_file(tokenizer), tokenizer), Kept::default())
-        }
+        ByteTokenizer::NAME => plain(units::byte_file()),
+        CharTokenizer::NAME => plain(units::char_file(tokenizer)),
         kind => bpe_files(kind, tokenizer.blob())?,
     };
     let mut settings = json!({
@@ -83,20 +81,15 @@ pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Files> {
         settings["eos_token"] = json!(end);
     }
     // Programs that judge a model ask for a token to begin with: of bytes one that hardly any text has.
-    let beginning = alphabet::symbol(BEGINNING).to_string();
-    if tokenizer.end_of_text().is_none() && has_bytes(tokenizer) {
-        settings["bos_token"] = json!(beginning);
+    let has_bytes = [ByteTokenizer::NAME, bpe::NAME].contains(&tokenizer.name());
+    if tokenizer.end_of_text().is_none() && has_bytes {
+        settings["bos_token"] = json!(alphabet::symbol(BEGINNING).to_string());
     }
     if let Some(template) = &kept.chat_template {
         settings["chat_template"] = json!(template);
     }
-    files.push((SETTINGS, json(&settings)));
+    files.push((SETTINGS, settings.to_string().into_bytes()));
     Ok(files)
-}
-
-/// Whether every byte is a token.
-fn has_bytes(tokenizer: &dyn Tokenizer) -> bool {
-    [ByteTokenizer::NAME, bpe::NAME].contains(&tokenizer.name())
 }
 
 /// The tokenizer of a folder, if it has one, for a model with this many tokens, of which `ends` end
@@ -160,8 +153,7 @@ fn from_older_files(folder: &Path, ends: &[u64]) -> Result<Arc<dyn Tokenizer>> {
     };
     let (tokens, pairs) = (read(VOCAB)?, read(MERGES)?);
     let (settings, added) = (settings(folder)?, added(folder)?);
-    let named =
-        |id| Ok(added.iter().find(|token| token.1 == id).map(|(content, _)| content.clone()));
+    let named = |id| Ok(added.iter().find(|(_, of)| *of == id).map(|(text, _)| text.clone()));
     let kept = kept(folder, &settings, ends, named)?;
     bpe::from_older_files(&tokens, &pairs, &added, &settings.into(), &kept).map_err(refused)
 }
@@ -272,9 +264,7 @@ fn template(folder: &Path, field: Option<&Value>) -> Result<Option<String>> {
 /// The one in the settings: a text, or one of several by its name.
 fn template_of(field: Option<&Value>) -> Option<&str> {
     match field? {
-        Value::Array(all) => {
-            all.iter().find(|entry| entry["name"] == "default")?["template"].as_str()
-        }
+        Value::Array(all) => all.iter().find(|of| of["name"] == "default")?["template"].as_str(),
         field => field.as_str(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Dtype;
 use super::header::{self, MAX_HEADER, Row};
-use crate::error::{FormatError, Result, refuse, shown};
+use crate::error::{FormatError, Result, refuse, shown, too_short};
 use crate::files::numbers;
 use crate::wanted::{Wanted, finite, places};
 use half::{bf16, f16};
@@ -145,7 +145,7 @@ impl<R: Read> Contents<R> {
                 let input = &mut self.inputs[row.file];
                 let skipped = io::copy(&mut input.take(row.length), &mut io::sink())?;
                 if skipped < row.length {
-                    return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                    return Err(too_short());
                 }
                 continue;
             };
@@ -172,11 +172,7 @@ impl<R: Read> Contents<R> {
 
 /// Refuses a tensor of another type than it must have.
 fn check(row: &Row, wanted: Dtype) -> Result<()> {
-    let fits = match wanted {
-        Dtype::F32 => STORED_AS.contains(&row.dtype),
-        other => row.dtype == other,
-    };
-    if fits {
+    if row.dtype == wanted || wanted == Dtype::F32 && STORED_AS.contains(&row.dtype) {
         return Ok(());
     }
     let (name, found) = (shown(&row.name), row.dtype.to_string());

@@ -92,13 +92,9 @@ fn write_floats(out: &mut dyn Write, values: &[f32]) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says.
-pub fn write(
-    path: &Path,
-    (key, value): (&str, &str),
-    mut tensors: Vec<Named<'_>>,
-) -> io::Result<()> {
+pub fn write(path: &Path, (key, value): (&str, &str), mut all: Vec<Named<'_>>) -> io::Result<()> {
     // Wider elements first, so that all of them are aligned.
-    tensors.sort_by(|a, b| b.dtype().cmp(&a.dtype()).then_with(|| a.name.cmp(&b.name)));
+    all.sort_by(|a, b| b.dtype().cmp(&a.dtype()).then_with(|| a.name.cmp(&b.name)));
     let mut end = 0usize;
     let entry = |tensor: &Named<'_>| {
         let (start, shape) = (end, tensor.shape.clone());
@@ -106,7 +102,7 @@ pub fn write(
         let info = TensorInfo { dtype: tensor.dtype(), shape, data_offsets: (start, end) };
         (tensor.name.clone(), info)
     };
-    let entries = tensors.iter().map(entry).collect();
+    let entries = all.iter().map(entry).collect();
     let metadata = HashMap::from([(key.to_string(), value.to_string())]);
     let header = Metadata::new(Some(metadata), entries).map_err(io::Error::other)?;
     let mut header = serde_json::to_vec(&header)?;
@@ -114,6 +110,6 @@ pub fn write(
     replace_file(path, |out| {
         out.write_all(&(header.len() as u64).to_le_bytes())?;
         out.write_all(&header)?;
-        tensors.iter().try_for_each(|tensor| tensor.write(out))
+        all.iter().try_for_each(|tensor| tensor.write(out))
     })
 }

@@ -122,12 +122,8 @@ impl<'t> Parts<'t> {
         Parts { text, ends, part_size, last_cut, place: 0 }
     }
 
-    /// The tokens of all parts, each stored as `short` makes it.
-    fn tokens<T>(
-        mut self,
-        tokenizer: &dyn Tokenizer,
-        short: impl Fn(TokenId) -> T,
-    ) -> Result<Vec<T>> {
+    /// The tokens of all parts, each stored as `to` makes it.
+    fn tokens<T>(mut self, tokenizer: &dyn Tokenizer, to: impl Fn(TokenId) -> T) -> Result<Vec<T>> {
         let (end, is_marked) = (tokenizer.end_of_text(), self.ends.marked);
         let mut tokens: Vec<T> = Vec::new();
         let long_run = |e| match e {
@@ -147,7 +143,7 @@ impl<'t> Parts<'t> {
                 memory::require((tokens.len() + rest) as u64 * size_of::<T>() as u64)?;
                 tokens.reserve_exact(rest);
             }
-            tokens.extend(made.into_iter().map(&short));
+            tokens.extend(made.into_iter().map(&to));
         }
         Ok(tokens)
     }
@@ -233,7 +229,7 @@ mod tests {
         let bytes: Arc<dyn Tokenizer> = Arc::new(ByteTokenizer);
         let held = Text::Memory(whole.to_vec());
         let chars: Arc<dyn Tokenizer> = Arc::new(characters(&held, true).unwrap());
-        let learned = bpe::AVAILABLE.then(|| bpe::learn(whole, 262, |_| ()).unwrap());
+        let learned = bpe::AVAILABLE.then(|| bpe::learn(whole, 262, &|_| ()).unwrap());
         for tokenizer in [bytes, chars].into_iter().chain(learned) {
             let tokenizer = with_end_of_text(tokenizer).unwrap();
             let end = tokenizer.end_of_text().unwrap();

@@ -246,9 +246,9 @@ impl Texts {
         share: f64,
         tokenizer: &dyn Tokenizer,
         part_size: usize,
-    ) -> std::result::Result<(TokenDataset, TokenDataset), NoTokens> {
+    ) -> std::result::Result<[TokenDataset; 2], NoTokens> {
         if !self.are_several() || share == 0.0 {
-            return Ok(self.tokens(tokenizer, part_size)?.split(share));
+            return Ok(self.tokens(tokenizer, part_size)?.split(share).into());
         }
         let unseen = self.unseen(share)?;
         let (mut learned, mut apart, mut ends) = (Vec::new(), Vec::new(), [0; 2]);
@@ -260,7 +260,7 @@ impl Texts {
         }
         let [rest, taken] = self.take().divide(&unseen);
         let train = self.tokens_of(rest, &learned, tokenizer, part_size)?;
-        Ok((train, self.tokens_of(taken, &apart, tokenizer, part_size)?))
+        Ok([train, self.tokens_of(taken, &apart, tokenizer, part_size)?])
     }
 
     /// All tokens.
@@ -295,13 +295,10 @@ impl Texts {
         let places = ends_of(self.end_of_text, files);
         let (marked, end) = (self.end_of_text == EndOfText::Marked, tokenizer.end_of_text());
         // Bytes are tokens where they are.
+        let stay = tokenizer.name() == ByteTokenizer::NAME && !marked;
         let bytes = match text {
-            Text::Disk(files) if tokenizer.name() == ByteTokenizer::NAME && !marked => {
-                TokenDataset::from_files(files)
-            }
-            Text::Memory(text) if tokenizer.name() == ByteTokenizer::NAME && !marked => {
-                TokenDataset::from_bytes(text)
-            }
+            Text::Disk(files) if stay => TokenDataset::from_files(files),
+            Text::Memory(text) if stay => TokenDataset::from_bytes(text),
             text => {
                 let made = in_parts(&text, Ends { places: &places, marked }, tokenizer, part_size);
                 return made.map_err(|why| in_file(why, files));
@@ -399,11 +396,11 @@ mod tests {
         let end = tokenizer.end_of_text().unwrap();
         let divided = texts(&files, EndOfText::Files).divided(0.2, &*tokenizer, 64).unwrap();
         let of = |text: &str| text.bytes().map(TokenId::from).chain([end]).collect::<Vec<_>>();
-        assert_eq!(tokens(&divided.0), [of("01234567"), of("abcdefgh")].concat());
-        assert_eq!(tokens(&divided.1), [of("89"), of("ij")].concat());
+        assert_eq!(tokens(&divided[0]), [of("01234567"), of("abcdefgh")].concat());
+        assert_eq!(tokens(&divided[1]), [of("89"), of("ij")].concat());
         // One text in parts has one end.
         let divided = texts(&files, EndOfText::None).divided(0.2, &ByteTokenizer, 64).unwrap();
-        assert_eq!(tokens(&divided.1), "ghij".bytes().map(TokenId::from).collect::<Vec<_>>());
+        assert_eq!(tokens(&divided[1]), "ghij".bytes().map(TokenId::from).collect::<Vec<_>>());
     }
 
     #[test]

@@ -5,9 +5,10 @@
 //! their order.
 
 use super::common::ROW_SUMS;
+use super::dropout;
+use super::flash::Flash;
 use super::head_shape::HeadShape;
 use super::matmul::{Causal, Product, View};
-use super::{dropout, flash};
 use crate::error::Result;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
@@ -92,8 +93,8 @@ impl HeadShape {
 /// S = Q·Kᵀ·scale with its cap, P = softmax(S) where a query sees, Y = P·V.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (heads, qkv) = (HeadShape::new(maker, made)?, maker.value(made, 0)?);
-    if let Some(text) = flash::text(made, &heads) {
-        return Ok(flash::forward(maker, made, &heads, text, qkv));
+    if let Some(flash) = Flash::of(made, &heads) {
+        return Ok(flash.forward(maker, made, qkv));
     }
     let HeadShape { t, d, .. } = heads;
     let y = maker.room(made.shape.iter().product());
@@ -116,8 +117,8 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 /// dQ = dS·K·scale, dK = dSᵀ·Q·scale.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
     let (heads, qkv) = (HeadShape::new(m, made)?, m.value(made, 0)?);
-    if let Some(text) = flash::text(made, &heads) {
-        flash::backward(m, made, &heads, text, [qkv, dy], [kept[0], kept[1]]);
+    if let Some(flash) = Flash::of(made, &heads) {
+        flash.backward(m, made, [qkv, dy, kept[0], kept[1]]);
         return Ok(());
     }
     let (p, used) = (kept[0], kept[1]);

@@ -5,7 +5,7 @@ use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::{Fact, Listed};
-use llm_core::message;
+use llm_core::{TokenId, message};
 
 const TEXT: &[&str] = &[include_str!("embedding.wgsl")];
 const BY_TOKEN: Kernel = Kernel { entry: "by_token", text: TEXT };
@@ -17,13 +17,10 @@ const BACK_TO_PLACES: Kernel = Kernel { entry: "back_to_places", text: TEXT };
 fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
     let (table, [rows, width]) = (made.inputs[0].shape(), rows_of(&made.shape));
     let [b, t] = maker.batch;
+    let in_order = |(i, &id): (usize, &TokenId)| id as usize == i % t;
     let by_place = match (made.fact("tokens"), made.fact("places")) {
         (Some(Fact::Ids(_)), _) => false,
-        (_, Some(Fact::Ids(ids)))
-            if ids.iter().enumerate().all(|(i, &id)| id as usize == i % t) =>
-        {
-            true
-        }
+        (_, Some(Fact::Ids(ids))) if ids.iter().enumerate().all(in_order) => true,
         _ => return Err(GpuError::no(made.op, message!("of tables of ngrams"))),
     };
     if rows != b * t {

@@ -42,61 +42,47 @@ const TEXTS: [(usize, usize, [&[&str]; 2]); 9] = texts! {
     128: 32, 4, 10;
 };
 
-/// A text, and how many rows a workgroup has.
+/// The kernels for heads of a shape.
 #[derive(Clone, Copy)]
-pub(super) struct Text {
+pub(super) struct Flash<'h> {
+    heads: &'h HeadShape,
     text: &'static [&'static str],
+    /// Rows of a workgroup.
     rows: usize,
 }
 
-/// The text for these heads, if there is one and none of their weights are dropped.
-pub(super) fn text(made: &Listed, heads: &HeadShape) -> Option<Text> {
-    let of_width = TEXTS.iter().find(|(d, _, _)| *d == heads.d && made.fact("masks").is_none());
-    let capped = usize::from(heads.soft_cap.is_some());
-    of_width.map(|(_, share, texts)| Text { text: texts[capped], rows: 64 / share })
-}
+impl<'h> Flash<'h> {
+    /// The kernels for these heads, if there are such and none of their weights are dropped.
+    pub(super) fn of(made: &Listed, heads: &'h HeadShape) -> Option<Flash<'h>> {
+        let fits = |d: usize| d == heads.d && made.fact("masks").is_none();
+        let (_, share, texts) = TEXTS.iter().find(|(d, _, _)| fits(*d))?;
+        let text = texts[usize::from(heads.soft_cap.is_some())];
+        Some(Flash { heads, text, rows: 64 / share })
+    }
 
-fn call(
-    maker: &mut Maker<'_>,
-    heads: &HeadShape,
-    entry: &'static str,
-    Text { text, rows }: Text,
-    rooms: &[Room],
-    each: usize,
-) {
-    let HeadShape { b, t, h, g, d: _, window, scale, soft_cap } = *heads;
-    let sizes = [t, window, h, g].map(|n| n as u32);
-    let sizes = [&sizes[..], &[scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits)].concat();
-    let grid = [t.div_ceil(rows) as u32, (b * each) as u32, 1];
-    maker.call(Kernel { entry, text }, &sizes, rooms, grid);
-}
+    fn call(&self, maker: &mut Maker<'_>, entry: &'static str, rooms: &[Room], each: usize) {
+        let HeadShape { b, t, h, g, d: _, window, scale, soft_cap } = *self.heads;
+        let sizes = [t, window, h, g].map(|n| n as u32);
+        let sizes = [&sizes[..], &[scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits)].concat();
+        let grid = [t.div_ceil(self.rows) as u32, (b * each) as u32, 1];
+        maker.call(Kernel { entry, text: self.text }, &sizes, rooms, grid);
+    }
 
-/// Y, and ln Σ e^s of each row.
-pub(super) fn forward(
-    maker: &mut Maker<'_>,
-    made: &Listed,
-    heads: &HeadShape,
-    text: Text,
-    qkv: Room,
-) -> Made {
-    let y = maker.room(made.shape.iter().product());
-    let lse = maker.room(heads.b * heads.h * heads.t);
-    call(maker, heads, "forward", text, &[qkv, y, lse], heads.h);
-    Made { result: y, kept: vec![y, lse] }
-}
+    /// Y, and ln Σ e^s of each row.
+    pub(super) fn forward(&self, maker: &mut Maker<'_>, made: &Listed, qkv: Room) -> Made {
+        let HeadShape { b, h, t, .. } = *self.heads;
+        let (y, lse) = (maker.room(made.shape.iter().product()), maker.room(b * h * t));
+        self.call(maker, "forward", &[qkv, y, lse], h);
+        Made { result: y, kept: vec![y, lse] }
+    }
 
-/// dQ by queries, then dK and dV by keys.
-pub(super) fn backward(
-    m: &mut Maker<'_>,
-    made: &Listed,
-    heads: &HeadShape,
-    text: Text,
-    [qkv, dy]: [Room; 2],
-    [y, lse]: [Room; 2],
-) {
-    let dqkv = m.room(made.inputs[0].shape().iter().product());
-    let delta = m.room(heads.b * heads.h * heads.t);
-    call(m, heads, "back_to_queries", text, &[qkv, dy, lse, dqkv, delta, y], heads.h);
-    call(m, heads, "back_to_keys", text, &[qkv, dy, lse, dqkv, delta], heads.g);
-    m.share(made, 0, dqkv);
+    /// dQ by queries, then dK and dV by keys.
+    pub(super) fn backward(&self, m: &mut Maker<'_>, made: &Listed, [qkv, dy, y, lse]: [Room; 4]) {
+        let HeadShape { b, h, t, g, .. } = *self.heads;
+        let dqkv = m.room(made.inputs[0].shape().iter().product());
+        let delta = m.room(b * h * t);
+        self.call(m, "back_to_queries", &[qkv, dy, lse, dqkv, delta, y], h);
+        self.call(m, "back_to_keys", &[qkv, dy, lse, dqkv, delta], g);
+        m.share(made, 0, dqkv);
+    }
 }

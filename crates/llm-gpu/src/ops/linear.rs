@@ -28,10 +28,8 @@ fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<([usize; 3], bool, Optio
 
 /// W as `[in, out]`.
 fn matrix(room: Room, at: u32, [i, o]: [usize; 2], transposed: bool) -> View {
-    match transposed {
-        false => View::of(room, at as usize, o),
-        true => View::of(room, at as usize, i).t(),
-    }
+    let at = at as usize;
+    if transposed { View::of(room, at, i).t() } else { View::of(room, at, o) }
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {

@@ -41,13 +41,10 @@ impl Group {
                 let count = [at.len() / inner, inner];
                 (0..at.len()).all(|i| at[i] == place(i)).then_some(Group { first, count, steps })
             });
+            let alone = |first| Group { first, count: [1, 1], steps: [0, 0] };
             match even.min_by_key(|group| group.count[1]) {
                 Some(group) => groups.push(group),
-                None => groups.extend(these.into_iter().map(|first| Group {
-                    first,
-                    count: [1, 1],
-                    steps: [0, 0],
-                })),
+                None => groups.extend(these.into_iter().map(alone)),
             }
         }
         groups

@@ -38,7 +38,7 @@ fn what_an_op_cannot_do_is_said() {
     );
     let config = Config { ngrams: vec![2], ngram_rows: 64, ..Config::new(256, 8, 8, 1) };
     let said = refusal(config, SingleHead).to_string();
-    assert!(said.contains("'embedding' has no kernels for a GPU of other rows"), "{said}");
+    assert!(said.contains("'embedding' has no kernels for a GPU of tables of ngrams"), "{said}");
 }
 
 #[test]

@@ -15,23 +15,19 @@ use std::sync::Arc;
 /// # Errors
 /// [`Error::Config`] when there is no such place, or the attention has tensors of its own; what the
 /// attention refuses.
-pub fn trace_example(
-    attention: Arc<dyn Attention>,
-    example: &Example,
-    place: Place,
-) -> Result<Walk> {
+pub fn trace_example(attention: Arc<dyn Attention>, example: &Example, at: Place) -> Result<Walk> {
     let sizes = example.x.dims("trace", "x of shape [B, T, C]")?;
     let sizes = Sizes::new(sizes, &attention.spec());
-    place.check(&sizes)?;
+    at.check(&sizes)?;
     let config = Config::new(1, sizes.seq_len, sizes.d_model, 1);
     check(attention.as_ref(), &config)?;
-    let watch = Watch::new(attention, 0, place);
+    let watch = Watch::new(attention, 0, at);
     let Example { x, w_qkv, b_qkv, w_proj, b_proj } = example;
     let own = [("w_qkv", w_qkv), ("b_qkv", b_qkv), ("w_proj", w_proj), ("b_proj", b_proj)];
     let own = own.map(|(name, p)| (name.to_string(), p.clone()));
     let parameters = Parameters::new(own.into());
     no_grad(|| watch.forward(x, &parameters, &Context::new(0)))?;
-    walk(&watch, sizes, place, &[])
+    walk(&watch, sizes, at, &[])
 }
 
 /// The walk of one layer of a model that reads `tokens`, `batch_size` times the same sequence.

@@ -92,10 +92,8 @@ pub fn in_time(
     let a_token = if filled.learns() { BYTES_A_TOKEN } else { 1.0 };
     let eval_every = options.habits.eval_every.unwrap_or(INTERVAL);
     // Rows are as long as conversations are, and not as long as a window.
-    let (all, filling) = match &chats {
-        Some(chats) => (chats.tokens, chats.filling(&filled.options)),
-        None => (bytes_f / a_token, 1.0),
-    };
+    let of_chats = |chats: &Lengths| (chats.tokens, chats.filling(&filled.options));
+    let (all, filling) = chats.as_ref().map_or((bytes_f / a_token, 1.0), of_chats);
     for trial in &mut trials {
         trial.step *= filling;
         trial.tokens *= filling;
@@ -189,9 +187,7 @@ fn text(paths: &[PathBuf]) -> Result<Input> {
 
 fn length(input: &Input) -> Result<u64> {
     match input {
-        Input::Files(files) if files.texts.largest().is_none() => {
-            Ok(files.texts.text().len() as u64)
-        }
+        Input::Files(of) if of.texts.largest().is_none() => Ok(of.texts.text().len() as u64),
         _ => usage(numbers()),
     }
 }

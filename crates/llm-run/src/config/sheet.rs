@@ -240,9 +240,7 @@ impl Sheet {
 /// A value in a line, in which nothing can control a terminal.
 fn shown(value: &Value) -> String {
     match value {
-        Value::Array(values) => {
-            format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", "))
-        }
+        Value::Array(all) => format!("[{}]", all.iter().map(shown).collect::<Vec<_>>().join(", ")),
         // JSON's string, with JSON's escapes, is one of TOML's.
         Value::String(text) if one_line(text) != *text => {
             escaped_json(&serde_json::Value::from(&**text).to_string())
@@ -275,9 +273,9 @@ fn typed(value: of_core::Value) -> Option<Value> {
 fn own_numbers(recipe: &Recipe) -> impl Iterator<Item = String> {
     let of_core = OPTIMIZERS.iter().find(|row| row.name == recipe.optimizer);
     let usual = of_core.map_or(&[][..], |row| row.settings);
-    let own = recipe.optimizer_settings.iter();
-    let own =
-        own.filter(|(key, value)| !usual.iter().any(|(of, usual)| of == key && usual == *value));
+    let is_usual =
+        move |key: &str, value| usual.iter().any(|(of, usual)| *of == key && usual == value);
+    let own = recipe.optimizer_settings.iter().filter(move |(key, value)| !is_usual(key, *value));
     own.map(|(key, value)| format!("{key}={value}"))
 }
 

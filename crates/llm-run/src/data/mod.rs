@@ -123,10 +123,8 @@ impl Data {
         let seq_len = cut.seq_len;
         let cut = training_stories(count, val_frac);
         let known = told.take().filter(|told| told.parts() == (seed, count, cut));
-        let told = told.insert(match known {
-            Some(known) => known,
-            None => ToldStories::new((seed, count, cut))?,
-        });
+        let known = known.map_or_else(|| ToldStories::new((seed, count, cut)), Ok)?;
+        let told = told.insert(known);
         let train = told.learned.tokens(tokenizer.as_ref())?;
         let stories = message!(
             "built-in stories, grammar {}: {} to learn ({}), {} unseen",
@@ -155,7 +153,7 @@ impl Data {
             return of_chats(chats, (name, label), val_frac, cut, tokenizer);
         }
         let seq_len = cut.seq_len;
-        let (train, val) = files.divided(val_frac, tokenizer.as_ref())?;
+        let [train, val] = files.divided(val_frac, tokenizer.as_ref())?;
         if let Err(e) = train.check_room(message!("the training part"), seq_len) {
             let most = train.len().saturating_sub(1);
             let advice = match most {

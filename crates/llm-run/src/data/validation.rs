@@ -264,11 +264,8 @@ impl Slices {
             let Some(window) = some.get(scored.window) else { return ControlFlow::Break(()) };
             let end = tokenizer.end_of_text();
             // The token that ends a text stands for none of its bytes.
-            let length = |&token| match Some(token) == end {
-                true => 0,
-                false => tokenizer.bytes_of(token).len() as u64,
-            };
-            self.bytes += scored.targets.iter().map(length).sum::<u64>();
+            let spoken = scored.targets.iter().filter(|&&token| Some(token) != end);
+            self.bytes += spoken.map(|&token| tokenizer.bytes_of(token).len() as u64).sum::<u64>();
             if let (Some(facts), Some(stories)) = (&mut self.facts, &val.stories) {
                 stories.add_facts(facts, window, &scored, tokenizer);
             }

@@ -75,7 +75,9 @@ impl Curves {
 pub fn rows(dir: &Path) -> Result<impl Iterator<Item = Result<Row>>> {
     let path = dir.join(Format::Csv.file_name());
     let rows = match File::open(&path) {
-        Ok(file) => Some(csv::Reader::from_reader(Short::new(file)).into_deserialize::<Row>()),
+        Ok(file) => {
+            Some(csv::Reader::from_reader(Short { from: file, line: 0 }).into_deserialize::<Row>())
+        }
         Err(e) if e.kind() == ErrorKind::NotFound => None,
         Err(e) => return Err(Error::io(IoAction::Read, path, e)),
     };
@@ -101,20 +103,12 @@ struct Short<R> {
     line: usize,
 }
 
-impl<R> Short<R> {
-    fn new(from: R) -> Short<R> {
-        Short { from, line: 0 }
-    }
-}
-
 impl<R: Read> Read for Short<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let most = buf.len().min(Format::MAX_LINE);
         let n = self.from.read(&mut buf[..most])?;
-        self.line = match buf[..n].iter().rposition(|&b| b == b'\n') {
-            Some(end) => n - end - 1,
-            None => self.line + n,
-        };
+        let end = buf[..n].iter().rposition(|&b| b == b'\n');
+        self.line = end.map_or(self.line + n, |end| n - end - 1);
         if self.line > 2 * Format::MAX_LINE {
             let why = message!("a line of it is no row of a log");
             return Err(io::Error::new(ErrorKind::InvalidData, why));

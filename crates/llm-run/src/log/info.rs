@@ -5,13 +5,22 @@ use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Best;
 use llm_core::{Error, IoAction, Result};
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 /// The file in a run's folder.
 pub(crate) const FILE: &str = "run.json";
 /// More than it has.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Writes a file of a run's folder as a whole.
+///
+/// # Errors
+/// [`Error::Io`] with the path; an older file is then as before.
+pub(crate) fn put(path: &Path, text: &str) -> Result<()> {
+    let written = replace_file(path, |out| out.write_all(text.as_bytes()));
+    written.map_err(|source| Error::io(IoAction::Write, path, source))
+}
 
 /// What is known about a run besides its settings and its steps. What a file does not say keeps its
 /// default.
@@ -146,11 +155,10 @@ impl RunInfo {
     /// [`Error::Io`] with the path; an older file is then as before.
     pub fn write(&self, dir: &Path) -> Result<()> {
         let path = dir.join(FILE);
-        let text = serde_json::to_string_pretty(self).map_err(io::Error::other);
-        let written = text.and_then(|text| {
-            replace_file(&path, |out| out.write_all(text.as_bytes()).and(out.write_all(b"\n")))
-        });
-        written.map_err(|source| Error::io(IoAction::Write, path, source))
+        match serde_json::to_string_pretty(self) {
+            Ok(text) => put(&path, &(text + "\n")),
+            Err(e) => Err(Error::io(IoAction::Write, path, e.into())),
+        }
     }
 
     /// The lowest loss that is known of it.

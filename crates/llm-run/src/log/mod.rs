@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `metrics.csv`, `metrics.jsonl` | every step in numbers ([`Row`]) |
 //! | `samples.jsonl` | what the model wrote on the way ([`Samples`]) |
-//! | `config.toml` | the settings ([`write_config`]) |
+//! | `config.toml` | the settings |
 //! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
 //!
 //! A log never lies about its run. [`RunLog::open`] takes away the rows of steps that the loaded
@@ -62,14 +62,18 @@ mod tests;
 /// The losses as a picture, see [`Face::picture`](crate::training::Face::picture).
 pub const PICTURE: &str = "loss.svg";
 
+/// The settings.
+pub(crate) const CONFIG: &str = "config.toml";
+
 /// The names of the files that this crate writes into a run's folder.
 pub const FILES: [&str; 6] =
-    ["config.toml", PICTURE, "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
+    [CONFIG, PICTURE, "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
 
 pub use aside::others_aside;
 pub(crate) use aside::suffixed;
 pub use curves::{Curves, Point, rows};
+pub(crate) use info::put;
 pub use info::{RunInfo, RunResult, RunState};
 pub use row::{Format, Row};
-pub use run_log::{RunLog, write_config};
+pub use run_log::RunLog;
 pub use samples::{Sample, Samples};

@@ -11,14 +11,12 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+/// The last row that stayed, and something to tell the user.
+type Reopened = (Option<Row>, Option<Message>);
+
 /// Makes `format`'s file in `dir` hold the rows up to step `done` and nothing else, so that the
-/// row of step `done + 1` can be appended. What cannot be continued is moved aside. The last row that
-/// stayed, and something to tell the user.
-pub(crate) fn reopen(
-    dir: &Path,
-    format: Format,
-    done: u64,
-) -> io::Result<(Option<Row>, Option<Message>)> {
+/// row of step `done + 1` can be appended. What cannot be continued is moved aside.
+pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopened> {
     let path = dir.join(format.file_name());
     llm_core::base::sweep_stale(&path);
     let length = length_of(&path)?;

@@ -3,7 +3,7 @@
 use crate::log::reopen::reopen;
 use crate::log::row::{Format, Row};
 use crate::log::sink::Sink;
-use llm_core::base::{Message, memory, replace_file};
+use llm_core::base::{Message, memory};
 use llm_core::{Error, IoAction, Result, message};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -146,14 +146,4 @@ impl Drop for RunLog {
     fn drop(&mut self) {
         let _ = self.flush(false);
     }
-}
-
-/// Writes the run's settings into its folder, as `config.toml`.
-///
-/// # Errors
-/// [`Error::Io`] with the path; an older file is then as before.
-pub fn write_config(dir: &Path, text: &str) -> Result<()> {
-    let path = dir.join("config.toml");
-    replace_file(&path, |out| out.write_all(text.as_bytes()))
-        .map_err(|e| Error::io(IoAction::Write, &path, e))
 }

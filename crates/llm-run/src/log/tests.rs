@@ -212,10 +212,10 @@ fn what_was_not_flushed_is_written_at_the_end() {
 fn settings_are_written_whole() {
     let dir = tempdir().unwrap();
     for text in ["a = 1\n", "b = 2\n"] {
-        write_config(dir.path(), text).unwrap();
+        put(&dir.path().join(CONFIG), text).unwrap();
         assert_eq!(fs::read_to_string(dir.path().join("config.toml")).unwrap(), text);
     }
-    assert!(write_config(&dir.path().join("missing"), "").is_err());
+    assert!(put(&dir.path().join("missing/config.toml"), "").is_err());
 }
 
 proptest! {

@@ -118,12 +118,8 @@ fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: boo
 ///
 /// # Errors
 /// As for a run that goes on; [`RunError::Usage`] when all of it is trained on.
-pub fn own_unseen(
-    path: &Path,
-    recipe: &Recipe,
-    tokenizer: &Arc<dyn Tokenizer>,
-) -> Result<Validation> {
-    own(path, recipe, tokenizer, true)?.val.ok_or_else(|| {
+pub fn own_unseen(path: &Path, recipe: &Recipe, cut: &Arc<dyn Tokenizer>) -> Result<Validation> {
+    own(path, recipe, cut, true)?.val.ok_or_else(|| {
         let path = path.display();
         RunError::Usage(message!("the run of '{}' set no text apart; name some with {data}", path))
     })

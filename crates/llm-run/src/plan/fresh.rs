@@ -146,9 +146,8 @@ impl Settings {
         data: Data,
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
-        let memory = self.memory(options)?;
-        let (files, notes, steps) =
-            (self.files.clone(), self.notes.clone(), self.recipe.total_steps);
+        let (memory, steps) = (self.memory(options)?, self.recipe.total_steps);
+        let (files, notes) = (self.files.clone(), self.notes.clone());
         let (data, text) = (Some(data), TextDefaults::choose(options.preset));
         let plan = Loaded { run: self.trainer()?, tokenizer, has_optimizer: true }.into();
         Ok(Plan { steps, data, files, notes, memory, text, ..plan })

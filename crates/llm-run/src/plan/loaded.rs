@@ -32,9 +32,8 @@ pub struct Loaded {
 /// [`RunError::Core`] naming the file, [`RunError::Data`] when this program has not the attention
 /// or the tokenizer.
 pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
-    let checkpoint =
-        Checkpoint::load_with(path, models.optimizers).map_err(|e| with_way_out(e, path))?;
-    opened(models, path, checkpoint)
+    let read = Checkpoint::load_with(path, models.optimizers);
+    opened(models, path, read.map_err(|e| with_way_out(e, path))?)
 }
 
 /// [`load`] of one that is read already; errors call it `path`.
@@ -43,8 +42,7 @@ pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
 /// As [`load`], but for those of reading.
 pub fn opened(models: &Models, path: &Path, checkpoint: Checkpoint) -> Result<Loaded> {
     let spec = &checkpoint.meta.attention;
-    let refused =
-        |why: Message| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
+    let refused = |why| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
     let attention = (models.from_spec)(spec).map_err(|_| {
         let more = more_than_offered(models, &checkpoint.meta.config).is_some();
         let heads = counted!(spec.n_heads, "head");

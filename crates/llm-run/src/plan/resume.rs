@@ -49,7 +49,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     plan.memory = checked_memory(models, options, &plan.trainer, learns)?;
     let before = plan.trainer.recipe.data.clone();
     if learns || options.reads || !options.data.is_empty() {
-        read_data(models, options, learns, path, &mut plan)?;
+        read_data(models, options, path, &mut plan)?;
     }
     let recipe = &plan.trainer.recipe;
     let other_text = before != DataSource::NONE && before != recipe.data;
@@ -130,13 +130,8 @@ fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: boo
 }
 
 /// Reads the data of the run, with notes on what was found.
-fn read_data(
-    models: &Models,
-    options: &Options,
-    learns: bool,
-    path: &Path,
-    plan: &mut Plan,
-) -> Result<()> {
+fn read_data(models: &Models, options: &Options, path: &Path, plan: &mut Plan) -> Result<()> {
+    let learns = plan.steps > 0 || options.epochs.is_some();
     let Plan { trainer, tokenizer, .. } = plan;
     let (context, recipe) = (trainer.model.config().seq_len, &mut trainer.recipe);
     let (files, seq_len) = (TextFiles::of_run(options, path), recipe.seq_len);
@@ -172,11 +167,10 @@ pub fn more_steps(
     let total_steps = trainer.step.saturating_add(steps);
     let mut recipe = Recipe { total_steps, ..trainer.recipe.clone() };
     if let Some(lr) = lr {
-        let schedule = &mut recipe.schedule;
+        let of = &mut recipe.schedule;
         // A course that has ended would stay at its end, whatever its peak.
-        schedule.min_lr =
-            if schedule.is_over(trainer.step) { 0.0 } else { schedule.min_lr.min(lr) };
-        schedule.lr = lr;
+        of.min_lr = if of.is_over(trainer.step) { 0.0 } else { of.min_lr.min(lr) };
+        of.lr = lr;
     }
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     trainer.recipe = recipe;
@@ -358,9 +352,8 @@ fn overridden(options: &Options, run: &Trainer) -> llm_core::Result<Overridden> 
     let kind = recipe.schedule.kind;
     if kind == ScheduleKind::Constant || kind != run.recipe.schedule.kind {
         // The course begins anew, the warm-up does not.
-        settings::follow(&mut recipe, given, |flag| {
-            ["min_lr", "decay_steps"].contains(&flag.name)
-        })?;
+        let those = |flag: &Setting| ["min_lr", "decay_steps"].contains(&flag.name);
+        settings::follow(&mut recipe, given, those)?;
     } else if !given.contains_key("min_lr") {
         recipe.schedule.min_lr = recipe.schedule.min_lr.min(recipe.schedule.lr);
     }
@@ -368,10 +361,9 @@ fn overridden(options: &Options, run: &Trainer) -> llm_core::Result<Overridden> 
     let schedule = &recipe.schedule;
     if given.contains_key("lr") && schedule.is_over(run.step) && schedule.min_lr > 0.0 {
         let (end, rate) = (schedule.decay_steps, schedule.min_lr);
-        notes.push(match rate < run.recipe.schedule.min_lr {
-            true => Note::RateTakenDown { end, rate },
-            false => Note::RateWithoutEffect { end, rate },
-        });
+        let is_down = rate < run.recipe.schedule.min_lr;
+        let without = Note::RateWithoutEffect { end, rate };
+        notes.push(if is_down { Note::RateTakenDown { end, rate } } else { without });
     }
     Ok((config, recipe, notes))
 }

@@ -107,10 +107,8 @@ impl Plan {
     /// # Errors
     /// As [`Plan::target`].
     pub fn check_target(&self, options: &Options) -> Result<()> {
-        match &options.out {
-            Some(dir) => Target::check_folder(dir, self.loaded.as_deref()),
-            None => Ok(()),
-        }
+        let check = |dir: &PathBuf| Target::check_folder(dir, self.loaded.as_deref());
+        options.out.as_ref().map_or(Ok(()), check)
     }
 
     /// Chooses, tries and locks the output. `None`: nothing will be saved.

@@ -213,14 +213,9 @@ impl Choice {
             let differs = size > least.max(*wanted);
             return Ok(differs.then(|| (name(kind, size), name(kind, *wanted))));
         }
-        let given = match (self.load()?, stored.end_of_text()) {
-            (Some(given), Some(_)) => Some(with_end_of_text(given)?),
-            (given, _) => given,
-        };
-        let given = match given {
-            Some(given) if talks => Some(self.talking(given)?),
-            given => given,
-        };
+        let ends = stored.end_of_text().is_some();
+        let given = self.load()?.map(|of| if ends { with_end_of_text(of) } else { Ok(of) });
+        let given = given.map(|of| if talks { self.talking(of?) } else { of }).transpose()?;
         let given = given.filter(|given| given.blob() != stored.blob());
         Ok(given.map(|given| {
             let other = match given.vocab_size() {

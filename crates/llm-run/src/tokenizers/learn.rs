@@ -42,8 +42,7 @@ pub struct Made {
 /// # Errors
 /// What making a vocabulary refuses.
 pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>) -> Result<Made> {
-    let ends =
-        if let Input::Files(files) = input { files.texts.end_of_text() } else { EndOfText::None };
+    let ends = if let Input::Files(of) = input { of.texts.end_of_text() } else { EndOfText::None };
     let Made { tokenizer, note } = without_end(choice, input, val_frac, watch, ends)?;
     let tokenizer = match ends {
         EndOfText::None => tokenizer,
@@ -80,9 +79,7 @@ fn without_end(
             // More than that is said in one line with the largest token.
             Arc::new(IdsTokenizer::new(said.unwrap_or(needed))?)
         }
-        Choice::Char | Choice::Learn { .. } if largest.is_some() => {
-            return usage(no_text());
-        }
+        Choice::Char | Choice::Learn { .. } if largest.is_some() => return usage(no_text()),
         Choice::Char if input.are_chats() => {
             return usage(message!(
                 "{tokenizer} char is for text: conversations have characters of their own around \
@@ -158,7 +155,7 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
 fn learn(text: &[u8], vocab_size: usize, further: usize, watch: &Watching<'_>) -> Result<Made> {
     let start = Instant::now();
     let total = text.len() as u64;
-    let tokenizer = bpe::learn(text, vocab_size, |step| watch(step, total));
+    let tokenizer = bpe::learn(text, vocab_size, &|step| watch(step, total));
     let tokenizer = tokenizer.map_err(|e| match e {
         e @ Error::Memory { .. } => RunError::Memory(e, message!("the size of {data}")),
         other => other.into(),

@@ -2,7 +2,6 @@
 
 use super::Training;
 use super::event::Event;
-use super::journal::Journal;
 use super::kinds::advice_on_rate;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
@@ -158,7 +157,7 @@ impl Hooks for Course<'_, '_> {
 
     fn needs_weights(&mut self, step: u64) -> bool {
         let journal = self.run.store.journal.as_ref();
-        self.page_is_due = journal.is_some_and(Journal::page_is_due);
+        self.page_is_due = journal.is_some_and(|journal| Instant::now() >= journal.time.page);
         self.page_is_due || self.writes_at(step)
     }
 

@@ -7,18 +7,20 @@ use crate::data::Report;
 use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
-use crate::log::{self, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Samples};
+use crate::log::{
+    self, CONFIG, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Samples,
+};
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
 use crate::plan::Plan;
-use llm_core::base::{Message, replace_file};
+use llm_core::base::Message;
+use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
 use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{SpikeGuard, StepReport};
-use llm_core::{Error, IoAction, buffer};
 use llm_lens::training_flops;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -39,21 +41,21 @@ pub(super) struct Journal {
     pub(super) samples: Samples,
     tokens: u64,
     pub(super) info: RunInfo,
-    time: Time,
+    pub(super) time: Time,
     /// The picture shows all steps that are in the log.
     drawn: bool,
 }
 
 /// When things were done.
-struct Time {
+pub(super) struct Time {
     begin: Instant,
     /// Seconds of the commands before this one.
     before: f64,
     /// Seconds of training, without measurements and saves, and the tokens of them.
-    training: f64,
+    pub(super) training: f64,
     trained: u64,
     /// When the next page is due.
-    page: Instant,
+    pub(super) page: Instant,
 }
 
 impl Journal {
@@ -75,7 +77,7 @@ impl Journal {
         let known = RunInfo::read(&dir);
         let config = settings_of(&dir, identity, plan, options, known.as_ref());
         let earlier = known.filter(|_| trainer.step > 0);
-        log::write_config(&dir, &config)?;
+        log::put(&dir.join(CONFIG), &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         notes.extend_from_slice(&log.notes);
         let samples = Samples::open(&dir, trainer.step)?;
@@ -109,7 +111,7 @@ impl Journal {
     /// As [`Journal::open`].
     pub(super) fn begin_again(&mut self, dir: &Path, done: u64) -> Result<()> {
         self.dir = dir.to_path_buf();
-        log::write_config(&self.dir, &self.config)?;
+        log::put(&self.dir.join(CONFIG), &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
         self.samples = Samples::open(&self.dir, done)?;
         self.write_info(RunState::Running)
@@ -138,11 +140,6 @@ impl Journal {
         let row =
             Row { step, tokens, loss, val_loss: None, lr, grad_norm, tokens_per_s, memory_bytes };
         self.log.row(row).map_err(RunError::from)
-    }
-
-    /// Whether it is time to write the page again, while the run goes on.
-    pub(super) fn page_is_due(&self) -> bool {
-        Instant::now() >= self.time.page
     }
 
     /// Writes the page of the run, its picture and what it is, and says where; nowhere without a page.
@@ -190,18 +187,11 @@ impl Journal {
     fn put(&self, name: &str, text: Option<String>) -> llm_core::Result<Option<PathBuf>> {
         let Some(text) = text else { return Ok(None) };
         let path = self.dir.join(name);
-        let written = replace_file(&path, |file| file.write_all(text.as_bytes()));
-        written.map_err(|source| Error::io(IoAction::Write, &path, source))?;
-        Ok(Some(path))
+        log::put(&path, &text).map(|()| Some(path))
     }
 
     fn curves(&self) -> llm_core::Result<Curves> {
         Curves::read(&self.dir, self.info.vocab_size, self.info.entropy_floor)
-    }
-
-    /// Seconds of this command's steps, without measurements and saves.
-    pub(super) fn training_seconds(&self) -> f64 {
-        self.time.training
     }
 
     /// What came of the measurement after the last step.
@@ -212,7 +202,7 @@ impl Journal {
             tokens: report.evaluation.tokens,
             accuracy: report.evaluation.accuracy,
             bits_per_byte: report.bits_per_byte(),
-            facts: report.facts.as_ref().map(|facts| facts.total().share()),
+            facts: report.facts_share(),
         });
     }
 

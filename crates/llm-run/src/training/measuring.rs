@@ -6,7 +6,7 @@ use crate::data::Validation;
 use crate::error::Result;
 use llm_core::TinyGPT;
 use llm_core::data::Window;
-use llm_core::train::Work;
+use llm_core::train::{Scored as WindowScored, Work};
 use std::time::Instant;
 
 /// Tokens that tell how fast a model is scored.
@@ -14,8 +14,7 @@ const PILOT: usize = 4096;
 
 /// Called after each window: with the tokens that are scored, of how many, and the window with what
 /// was found in it, none while it is measured how many there is time for. Says whether to stop.
-pub type Watch<'a> =
-    dyn FnMut(u64, u64, Option<(Window, &llm_core::train::Scored<'_>)>) -> bool + 'a;
+pub type Watch<'a> = dyn FnMut(u64, u64, Option<(Window, &WindowScored<'_>)>) -> bool + 'a;
 
 /// Scores at most `limit` tokens of `val`, in evenly spaced windows; with a clock that ends, as many as
 /// there is time for. When `watch` says to stop, the result is that of the windows so far. All ranks
@@ -38,7 +37,7 @@ pub fn measure(
         // A few are scored to know how many there is time for. They are spread over the whole text,
         // where those until the time is up would be its beginning.
         let begin = Instant::now();
-        let cut = |_, _, _: &llm_core::train::Scored<'_>| watch(0, 0, None) || is_up();
+        let cut = |_, _, _: &WindowScored<'_>| watch(0, 0, None) || is_up();
         let pilot = val.score_together(work, model, batch_size, PILOT, cut)?;
         let rate = pilot.evaluation.tokens as f64 / begin.elapsed().as_secs_f64().max(1e-9);
         let left = clock.and_then(TimeBudget::left).unwrap_or_default();

@@ -47,7 +47,7 @@ pub use kinds::{
     Early, Estimate, Identity, Kept, Overfit, PageEnding, PageOf, Scored, advice_on_rate,
 };
 pub use measuring::measure;
-pub use run::run;
+pub use run::{run, train};
 
 use crate::clock::TimeBudget;
 use crate::data::Report;
@@ -99,12 +99,6 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// Counts the time from a clock that began earlier.
-    pub fn with_clock(mut self, clock: TimeBudget) -> Training<'a> {
-        self.clock = clock;
-        self
-    }
-
     /// The whole run: steps, the last measurement, checks, a text, the page. Who works on it is
     /// `work`; [`OneProcess`] where there is no other.
     ///
@@ -125,7 +119,7 @@ impl<'a> Training<'a> {
             training.page((&plan.trainer).into(), report.as_ref(), training.state());
             training.store.check_places()?;
             let journal = training.store.journal.as_ref();
-            Ok((report, journal.map_or(0.0, journal::Journal::training_seconds)))
+            Ok((report, journal.map_or(0.0, |journal| journal.time.training)))
         })
     }
 

@@ -11,7 +11,7 @@ use crate::clock::TimeBudget;
 use crate::defaults::LOG_EVERY;
 use crate::device::{OnGpu, opened};
 use crate::error::{Result, RunError};
-use crate::folder::{Target, run_of};
+use crate::folder::run_of;
 use crate::log::RunInfo;
 use crate::models::Models;
 use crate::note::Note;
@@ -31,7 +31,7 @@ use std::time::Instant;
 pub fn run(
     models: &Models,
     options: &Options,
-    mut identity: Identity,
+    identity: Identity,
     crew: Option<&mut dyn Crew>,
     face: &mut dyn Face,
 ) -> Result<()> {
@@ -39,7 +39,7 @@ pub fn run(
     let (options, chosen) = &in_time(models, options, &clock)?;
     let mut team = Team::new(crew);
     let mut make = || face.plan(&mut |watch| Plan::new(models, options, watch));
-    if !team.can_talk() {
+    if !team.size().is_power_of_two() {
         let plan = make().map_err(|e| team.said_once(e))?;
         return team.check_size(options, &plan.trainer.recipe);
     }
@@ -48,18 +48,44 @@ pub fn run(
     plan.notes.splice(..0, chosen.clone());
     plan.notes.extend(common.notes(plan.trainer.recipe.matmul));
     team.check(options, &plan)?;
+    follow(&mut plan, options, identity, (&mut team, clock), face)
+}
+
+/// [`run`] of a plan that is made already, in one process.
+///
+/// # Errors
+/// As [`run`].
+pub fn train(plan: &mut Plan, options: &Options, who: Identity, face: &mut dyn Face) -> Result<()> {
+    let clock = TimeBudget { begin: Instant::now(), most: options.max_time };
+    follow(plan, options, who, (&mut Team::new(None), clock), face)
+}
+
+/// Chooses device, place and worker for a plan, and does what is asked for with it.
+fn follow(
+    plan: &mut Plan,
+    options: &Options,
+    mut identity: Identity,
+    (team, clock): (&mut Team<'_>, TimeBudget),
+    face: &mut dyn Face,
+) -> Result<()> {
     let steps = plan.data.as_ref().filter(|_| plan.steps > 0).map(|data| &data.train);
     let mut gpu = team.agree(|| opened(&options.device, &plan.trainer, steps))?;
-    let target = team.target(options, &plan)?;
+    let target = team.target(options, plan)?;
     identity.device = gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone());
     face.together(true);
-    begin(&plan, options, gpu.as_ref(), target.as_ref(), team.size(), &mut identity, face)?;
+    face.begins(plan, target.as_ref(), &mut identity)?;
+    plan.notes.iter().for_each(|note| face.event(&Event::Note(note)));
+    if options.dry_run || plan.steps > 0 {
+        face.event(&Event::Planned(plan));
+        let notes = on_device(plan, gpu.as_ref(), team.size(), &identity.device);
+        notes.iter().for_each(|note| face.event(&Event::Note(note)));
+    }
     if options.dry_run {
-        return estimated(&mut plan, options, gpu.as_ref(), &clock, face);
+        return estimated(plan, options, gpu.is_some(), &clock, face);
     }
     if options.overfit {
         let log_every = options.habits.log_every.unwrap_or(LOG_EVERY);
-        let found = overfit(&mut plan, log_every, face)?;
+        let found = overfit(plan, log_every, face)?;
         check_signal(face)?;
         face.event(&Event::Overfit(&found));
         return Ok(());
@@ -73,26 +99,13 @@ pub fn run(
         (None, Some(gpu)) => gpu.work.as_mut(),
         (None, None) => &mut OneProcess,
     };
-    let mut training = Training::new(&plan, options, &identity, target, face).with_clock(clock);
-    training.run(&mut plan, work)
+    let mut training = Training::new(plan, options, &identity, target, face);
+    training.clock = clock;
+    training.run(plan, work)
 }
 
-/// Tells the front end what was decided, and who works.
-fn begin(
-    plan: &Plan,
-    options: &Options,
-    gpu: Option<&OnGpu>,
-    target: Option<&Target>,
-    processes: usize,
-    identity: &mut Identity,
-    face: &mut dyn Face,
-) -> Result<()> {
-    face.begins(plan, target, identity)?;
-    plan.notes.iter().for_each(|note| face.event(&Event::Note(note)));
-    if !options.dry_run && plan.steps == 0 {
-        return Ok(());
-    }
-    face.event(&Event::Planned(plan));
+/// Notes on who computes the steps.
+fn on_device(plan: &Plan, gpu: Option<&OnGpu>, processes: usize, device: &str) -> Vec<Note> {
     let recipe = &plan.trainer.recipe;
     let crew = Note::Crew { processes, micro_batches: recipe.accum };
     let mut notes: Vec<Note> = (processes > 1).then_some(crew).into_iter().collect();
@@ -101,9 +114,8 @@ fn begin(
         None if recipe.matmul == Precision::F16 => notes.push(Note::EmulatedF16),
         None => {}
     }
-    notes.extend(moved(plan, &identity.device));
-    notes.iter().for_each(|note| face.event(&Event::Note(note)));
-    Ok(())
+    notes.extend(moved(plan, device));
+    notes
 }
 
 /// The note when the run's steps so far were computed on another device than this one; empty: the CPU.
@@ -117,11 +129,11 @@ fn moved(plan: &Plan, device: &str) -> Option<Note> {
 fn estimated(
     plan: &mut Plan,
     options: &Options,
-    gpu: Option<&OnGpu>,
+    is_on_gpu: bool,
     clock: &TimeBudget,
     face: &mut dyn Face,
 ) -> Result<()> {
-    if gpu.is_some() {
+    if is_on_gpu {
         face.event(&Event::Note(&Note::NoEstimate));
         return Ok(());
     }

@@ -281,10 +281,8 @@ impl Store {
         let target = self.target.as_ref().and_then(|t| there(&t.path));
         let advice = advice.into();
         let instead = self.instead.as_ref().and_then(|at| Some((there(&at.path)?, at.step)));
-        let (target, saved) = match instead {
-            Some((path, step)) => (Some(path), Some(step)),
-            None => (target, self.saved),
-        };
+        let (target, saved) =
+            instead.map_or((target, self.saved), |(path, step)| (Some(path), Some(step)));
         let unchanged = target.clone().or_else(|| self.loaded.as_deref().map(escape::path));
         match (target.zip(saved), unchanged) {
             (Some((path, step)), _) => {

@@ -61,11 +61,6 @@ impl<'a> Team<'a> {
         self.0.as_ref().is_some_and(|crew| crew.rank() > 0)
     }
 
-    /// Whether processes of this number can communicate.
-    pub(super) fn can_talk(&self) -> bool {
-        self.size().is_power_of_two()
-    }
-
     /// An error that every process finds at the same place, of which the first speaks.
     pub(super) fn said_once(&self, e: RunError) -> RunError {
         if self.follows() { RunError::Elsewhere(e.kind().code()) } else { e }
@@ -181,17 +176,12 @@ impl<'a> Team<'a> {
     /// Checks that all processes have the same.
     ///
     /// # Errors
-    /// `differs`, for all, with the first process that differs from process 0.
-    fn same(
-        &mut self,
-        what: &'static str,
-        text: &[u8],
-        differs: impl FnOnce(usize) -> RunError,
-    ) -> Result<()> {
+    /// `why`, for all, with the first process that differs from process 0.
+    fn same(&mut self, what: &'static str, text: &[u8], why: fn(usize) -> RunError) -> Result<()> {
         let Some(crew) = &mut self.0 else { return Ok(()) };
         let same = crew.equal(what.into(), blake3::hash(text).as_bytes());
         same.map_err(|e| match e {
-            Error::Crew(CrewError::Unequal { member, .. }) => self.said_once(differs(member)),
+            Error::Crew(CrewError::Unequal { member, .. }) => self.said_once(why(member)),
             other => other.into(),
         })
     }

@@ -53,10 +53,7 @@ struct Metadata {
 }
 
 /// The conversations of an export: a list, or one by itself.
-pub(super) fn read(
-    json: &str,
-    left_out: &mut LeftOut,
-) -> Result<Vec<Vec<Turn>>, serde_json::Error> {
+pub(super) fn read(json: &str, left_out: &mut LeftOut) -> serde_json::Result<Vec<Vec<Turn>>> {
     let threads: Vec<Thread> = match json.trim_start().starts_with('[') {
         true => serde_json::from_str(json)?,
         false => vec![serde_json::from_str(json)?],

@@ -28,7 +28,7 @@ pub mod fuzzing;
 pub use crate::json_look::App;
 pub use spoken::LeftOut;
 
-use super::file::Conversations;
+use super::file::{Conversations, File};
 use super::line::{Line, Turn};
 use crate::files::SAMPLE;
 use crate::json_look::{Holds, JsonLook};
@@ -92,9 +92,7 @@ impl Exports {
     ///
     /// # Errors
     /// The file, and why it cannot be read.
-    pub fn read<'b>(
-        files: impl IntoIterator<Item = (Message, &'b [u8])>,
-    ) -> Result<Exports, Message> {
+    pub fn read<'b>(files: impl IntoIterator<Item = File<'b>>) -> Result<Exports, Message> {
         let mut found = Exports::default();
         for (name, bytes) in files {
             found.add(name, bytes)?;

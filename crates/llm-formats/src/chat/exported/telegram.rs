@@ -45,10 +45,7 @@ enum Part {
 }
 
 /// The chats of an export.
-pub(super) fn read(
-    json: &str,
-    left_out: &mut LeftOut,
-) -> Result<Vec<Vec<Spoken>>, serde_json::Error> {
+pub(super) fn read(json: &str, left_out: &mut LeftOut) -> serde_json::Result<Vec<Vec<Spoken>>> {
     let Export { messages, chats, left_chats } = serde_json::from_str(json)?;
     let lists = chats.into_iter().chain(left_chats).flat_map(|chats| chats.list);
     let all = messages.into_iter().chain(lists.map(|chat| chat.messages));

@@ -50,7 +50,7 @@ fn bytes_and_characters_are_known_again() {
 #[test]
 fn bpe_is_known_again() {
     let text = "the cat sat on the mat, the cat sat. na\u{ef}ve 猫\n".repeat(20);
-    let learned = crate::bpe::learn(text.as_bytes(), 300, |_| {}).unwrap();
+    let learned = crate::bpe::learn(text.as_bytes(), 300, &|_| {}).unwrap();
     let ended = crate::tokenizers::with_end_of_text(learned.clone()).unwrap();
     let rows = ended.vocab_size() + 3;
     for tokenizer in [learned, ended.clone(), PaddedTokenizer::pad(ended, rows)] {
@@ -68,7 +68,7 @@ fn bpe_is_known_again() {
 #[cfg(feature = "bpe")]
 #[test]
 fn what_stands_beside_the_tokens_is_kept() {
-    let words = Tokens::of(&*crate::bpe::learn(b"the cat sat", 260, |_| {}).unwrap()).unwrap();
+    let words = Tokens::of(&*crate::bpe::learn(b"the cat sat", 260, &|_| {}).unwrap()).unwrap();
     let mut entries: BTreeMap<_, _> = words.entries().into_iter().collect();
     let Some(MetaValue::Texts(names)) = entries.get_mut("tokenizer.ggml.tokens") else { panic!() };
     let first = names.len() as u32;

@@ -16,13 +16,13 @@ const MOST: [(&str, usize); 18] = [
     ("llm-core", 15_420),
     ("llm-courses", 660),
     ("llm-crew-mpi", 740),
-    ("llm-formats", 10_210),
+    ("llm-formats", 10_060),
     ("llm-gpu", 2_570),
     ("llm-lens", 1_890),
     ("llm-messages", 610),
     ("llm-python", 2_310),
     ("llm-report", 2_100),
-    ("llm-run", 7_060),
+    ("llm-run", 6_990),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),
@@ -34,7 +34,7 @@ const MOST: [(&str, usize); 18] = [
 
 /// The most lines of code of all crates together: what one of them grows by, the others lose, unless
 /// the commit says here why the house is to be larger.
-const ALL: usize = 54_450;
+const ALL: usize = 54_120;
 
 /// Lines by which a limit may exceed what there is; a crate that lost more takes its limit along.
 const SLACK: usize = 50;

@@ -35,7 +35,7 @@ pub fn problems(site: &Site) -> Vec<String> {
     found
 }
 
-const SUBCOMMANDS: [&str; 9] =
+const SUBCOMMANDS: [&str; 10] =
     ["run", "test", "build", "check", "clippy", "doc", "tree", "fmt", "bench", "publish"];
 
 fn wrong_words(

@@ -115,14 +115,10 @@ pub enum Verb {
         /// zh: bash、zsh、fish、elvish 或 powershell
         shell: clap_complete::Shell,
     },
-    /// Write the manual pages, one for each verb
-    /// zh: 写出手册页，每个命令一页
+    /// Write the manual pages, one for each verb, into a folder
+    /// zh: 把手册页写进一个目录，每个命令一页
     #[command(hide = true)]
-    Man {
-        /// Where: `man -M` or a packager looks there
-        /// zh: 写到哪里：`man -M` 或打包的人会去那里找
-        folder: PathBuf,
-    },
+    Man { folder: PathBuf },
 }
 
 flags! {

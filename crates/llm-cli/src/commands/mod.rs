@@ -102,11 +102,9 @@ fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
 /// # Errors
 /// When the folder or a page cannot be written.
 fn manual(program: &Program, folder: &Path) -> Result<()> {
-    let pages = || {
-        fs::create_dir_all(folder)?;
-        clap_mangen::generate_to(kept_command(program), folder)
-    };
-    pages().map_err(|e| Error::io(IoAction::Save, folder, e).into())
+    let pages = || clap_mangen::generate_to(kept_command(program), folder);
+    let written = fs::create_dir_all(folder).and_then(|()| pages());
+    written.map_err(|e| Error::io(IoAction::Save, folder, e).into())
 }
 
 /// The command in English: what is kept in a file stays, whatever language is chosen later.

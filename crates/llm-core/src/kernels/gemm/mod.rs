@@ -1,7 +1,7 @@
 //! C ← α·A·B + β·C: the one door to matrix products.
 //!
-//! `blocked` cuts, for every kind of numbers; of f32 (`single`) `pack` rearranges B and `microkernel`
-//! multiplies, by a tile for each instruction set, and A is read where it lies. No memory is taken after the first use, and every element is summed in the same
+//! `blocked` cuts, for every kind of numbers; of f32 (`single`) `pack` rearranges B, and A where that pays, and
+//! `microkernel` multiplies, by a tile for each instruction set. No memory is taken after the first use, and every element is summed in the same
 //! order for any number of threads. Views may have any strides, so a transposed operand is a view
 //! (`w.t()`), never a copy. (In f16 all this is emulated, on rounded copies.)
 

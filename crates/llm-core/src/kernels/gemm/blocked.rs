@@ -36,8 +36,8 @@ pub(super) trait Unit: Copy + Send + Sync {
     /// Rows and columns of a tile.
     fn tile_size(self) -> [usize; 2];
 
-    /// How many of the pieces of C `[m, n]` lie one below the other, and how many side by side.
-    fn cut(self, pieces: usize, c: [usize; 2]) -> [usize; 2];
+    /// How many of the pieces of C lie one below the other, and how many side by side.
+    fn cut(self, pieces: usize, whole: &Product) -> [usize; 2];
 
     /// Calls f with the unit ready for tiles on this thread.
     fn ready<R>(self, f: impl FnOnce() -> R) -> R {
@@ -97,7 +97,7 @@ impl Product {
             _ if worth >= 8 * threads => 2 * threads,
             _ => threads,
         };
-        let [down, across] = unit.cut(worth.clamp(1, most), [self.m, self.n]);
+        let [down, across] = unit.cut(worth.clamp(1, most), &self);
         self.pieces(unit, [down, across], 0..down * across);
     }
 

@@ -5,7 +5,7 @@
 //! hardware threads share a core: 24 multiply-adds take 44 instructions in 8 rows by 3 vectors, 51
 //! in 12 by 2.
 //!
-//! A is read where it lies, whatever its strides; only B must have its columns side by side.
+//! A may have any strides; B must have its columns side by side.
 //! (Products of indices wrap: a check for overflow in the loop would push the sums out of the
 //! registers.)
 #![allow(unsafe_code)]

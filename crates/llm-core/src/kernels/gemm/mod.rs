@@ -1,7 +1,7 @@
 //! C ← α·A·B + β·C: the one door to matrix products.
 //!
-//! `blocked` cuts, for every kind of numbers; of f32 (`single`) `pack` rearranges B and `microkernel`
-//! multiplies, by a tile for each instruction set, and A is read where it lies. No memory is taken after the first use, and every element is summed in the same
+//! `blocked` cuts, for every kind of numbers; of f32 (`single`) `pack` rearranges B, and A where that pays, and
+//! `microkernel` multiplies, by a tile for each instruction set. No memory is taken after the first use, and every element is summed in the same
 //! order for any number of threads. Views may have any strides, so a transposed operand is a view
 //! (`w.t()`), never a copy. (In f16 all this is emulated, on rounded copies.)
 
@@ -20,6 +20,9 @@ mod single;
 
 pub use precision::{Precision, precision, within};
 
+#[cfg(test)]
+use crate::kernels::simd::Level;
+use crate::kernels::simd::level;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 
 /// The threads that may work on a product.
@@ -169,7 +172,7 @@ fn own(
         if engine::engine() == engine::Engine::Accelerate && accelerate::multiply(&product) {
             return;
         }
-        product.run(single::Single::here(), threads);
+        product.run(single::Single::of(level()), threads);
     }
 }
 
@@ -199,10 +202,11 @@ fn product(
     }
 }
 
-/// A product by the tile of machines without fused multiply-add, for the tests.
+/// A product by the tile of an instruction set that this machine has, for the tests.
 #[cfg(test)]
 #[allow(unsafe_code)]
-fn by_four(
+fn by_tile(
+    level: Level,
     factors: [f32; 2],
     a: &ArrayView2<'_, f32>,
     b: &ArrayView2<'_, f32>,
@@ -210,8 +214,8 @@ fn by_four(
     c: &mut ArrayViewMut2<'_, f32>,
     threads: usize,
 ) {
-    // SAFETY: as in `own`; every machine has this tile.
-    unsafe { product(factors, a, b, bias, c).run(single::Single::PLAIN, threads) }
+    // SAFETY: as in `own`; the machine has this tile.
+    unsafe { product(factors, a, b, bias, c).run(single::Single::of(level), threads) }
 }
 
 /// A row-major slice seen as a matrix `[rows, cols]`.

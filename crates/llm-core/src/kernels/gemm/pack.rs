@@ -1,9 +1,12 @@
 //! A block of B rearranged so that the tile reads it from front to back: panels of `nr` columns,
-//! each k-row of a panel side by side, missing columns as zeros.
+//! each k-row of a panel side by side, missing columns as zeros. A block of A is packed as its
+//! transpose: panels of a tile's rows.
 #![allow(unsafe_code)]
 
 use super::microkernel::Operand;
 use crate::kernels::simd::ask_for;
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::simd::{Level, level};
 use std::cell::RefCell;
 
 /// Panels of B, packed or in place.
@@ -80,10 +83,11 @@ pub(super) unsafe fn pack(
             let start = b.ptr.wrapping_offset(k as isize * b.rs);
             // SAFETY: row k of B has `cols` columns from here.
             let row = unsafe { std::slice::from_raw_parts(start, cols) };
-            for (p, source) in row.chunks(nr).enumerate() {
-                let out = &mut out[p * panel + k * nr..][..nr];
-                out[..source.len()].copy_from_slice(source);
-                out[source.len()..].fill(0.0);
+            match nr {
+                6 => deal::<6>(row, panel, &mut out[k * nr..]),
+                16 => deal::<16>(row, panel, &mut out[k * nr..]),
+                48 => deal::<48>(row, panel, &mut out[k * nr..]),
+                _ => unreachable!("a panel has 16 or 48 columns, or 6 rows"),
             }
         }
     } else {
@@ -95,6 +99,20 @@ pub(super) unsafe fn pack(
         }
     }
     Packed { ptr: out.as_ptr(), rs: nr as isize, panel }
+}
+
+/// Deals a row out to the panels, `NR` numbers to each: a length that is known needs no call.
+#[inline]
+fn deal<const NR: usize>(row: &[f32], panel: usize, out: &mut [f32]) {
+    let (whole, rest) = row.as_chunks::<NR>();
+    for (p, numbers) in whole.iter().enumerate() {
+        out[p * panel..][..NR].copy_from_slice(numbers);
+    }
+    if !rest.is_empty() {
+        let last = &mut out[whole.len() * panel..][..NR];
+        last[..rest.len()].copy_from_slice(rest);
+        last[rest.len()..].fill(0.0);
+    }
 }
 
 /// Columns that lie apart, usually because B is a transposed view: each is read along k, where its
@@ -117,16 +135,9 @@ unsafe fn gather(b: Operand, depth: usize, width: usize, nr: usize, out: &mut [f
                     .wrapping_offset(b.rs.wrapping_mul((k + l) as isize))
             };
             if columns == SIDE && rows == SIDE && b.rs == 1 {
-                let mut square = [[0.0f32; SIDE]; SIDE];
-                for (i, line) in square.iter_mut().enumerate() {
-                    // SAFETY: eight numbers of column j + i, side by side.
-                    *line = unsafe { at(i, 0).cast::<[f32; SIDE]>().read_unaligned() };
-                }
-                for l in 0..SIDE {
-                    for i in 0..SIDE {
-                        out[(k + l) * nr + j + i] = square[i][l];
-                    }
-                }
+                let out = &mut out[k * nr + j..][..(SIDE - 1) * nr + SIDE];
+                // SAFETY: eight numbers of each of eight columns, side by side.
+                unsafe { square(at(0, 0), b.cs, out, nr) }
             } else {
                 for l in 0..rows {
                     for i in 0..columns {
@@ -135,6 +146,66 @@ unsafe fn gather(b: Operand, depth: usize, width: usize, nr: usize, out: &mut [f
                     }
                 }
             }
+        }
+    }
+}
+
+/// Eight rows of eight numbers, `step` apart, turned into eight of `out`, `nr` apart.
+///
+/// # Safety
+/// There must be eight numbers behind each of the eight places.
+unsafe fn square(from: *const f32, step: isize, out: &mut [f32], nr: usize) {
+    assert!(out.len() >= 7 * nr + 8);
+    #[cfg(target_arch = "x86_64")]
+    if level() >= Level::Avx2 {
+        // SAFETY: the level is there, and the caller's promise; the length was checked.
+        return unsafe { square_avx2(from, step, out.as_mut_ptr(), nr) };
+    }
+    for i in 0..8 {
+        // SAFETY: the caller's promise.
+        let line = unsafe {
+            from.wrapping_offset(step.wrapping_mul(i as isize)).cast::<[f32; 8]>().read_unaligned()
+        };
+        for l in 0..8 {
+            out[l * nr + i] = line[l];
+        }
+    }
+}
+
+/// [`square`] by three rounds of exchanges: neighbours, pairs, halves.
+///
+/// # Safety
+/// AVX must be there, and eight numbers behind each of the places that are read and written.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn square_avx2(from: *const f32, step: isize, out: *mut f32, nr: usize) {
+    use std::arch::x86_64::*;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let row = |i: isize| _mm256_loadu_ps(from.wrapping_offset(step.wrapping_mul(i)));
+        let r: [__m256; 8] = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
+        let mut pairs = [_mm256_setzero_ps(); 8];
+        for i in 0..4 {
+            pairs[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+            pairs[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+        }
+        let mut fours = [_mm256_setzero_ps(); 8];
+        for i in [0, 4] {
+            for h in 0..2 {
+                let (a, b) = (pairs[i + h], pairs[i + h + 2]);
+                fours[i + 2 * h] = _mm256_shuffle_ps::<0b01_00_01_00>(a, b);
+                fours[i + 2 * h + 1] = _mm256_shuffle_ps::<0b11_10_11_10>(a, b);
+            }
+        }
+        for l in 0..4 {
+            _mm256_storeu_ps(
+                out.wrapping_add(l * nr),
+                _mm256_permute2f128_ps::<0x20>(fours[l], fours[l + 4]),
+            );
+            _mm256_storeu_ps(
+                out.wrapping_add((l + 4) * nr),
+                _mm256_permute2f128_ps::<0x31>(fours[l], fours[l + 4]),
+            );
         }
     }
 }

@@ -1,15 +1,21 @@
-//! The unit of f32: A is read where it lies, B packed where that pays.
+//! The unit of f32: A and B are read where they lie, or packed where that pays.
 #![allow(unsafe_code)]
 
 use super::blocked::{Product, Unit};
-use super::microkernel::{self, Tile};
+use super::microkernel::{self, Operand, Tile};
 use super::pack::{self, Packed};
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use crate::kernels::simd::Level;
-use crate::kernels::simd::{ask_for, level};
+use crate::kernels::simd::{Level, ask_for};
 
-/// Numbers of A, from the first term of a sum to the last, that the second cache cannot hold.
+/// Numbers that the second cache cannot hold.
 const FAR: isize = 1 << 18;
+
+/// Panels of B, so many that rearranging A for them pays.
+const PANELS: usize = 19;
+
+/// Whether a row of A is longer than the second cache, from its first number to its last.
+fn is_far(&Product { k, a, .. }: &Product) -> bool {
+    a.cs.saturating_mul(k as isize) > FAR
+}
 
 /// An instruction set's tile.
 #[derive(Clone, Copy)]
@@ -20,24 +26,28 @@ pub(super) struct Single {
 }
 
 impl Single {
-    /// The tile of machines without fused multiply-add.
-    pub(super) const PLAIN: Single = Single::new(microkernel::plain::tile, 2, 16);
-
     const fn new(tile: Tile, rows: usize, columns: usize) -> Single {
         Single { tile, rows, columns }
     }
 
-    /// The tile of the instruction set in use.
-    pub(super) fn here() -> Single {
-        match level() {
+    /// The tile of an instruction set.
+    pub(super) fn of(level: Level) -> Single {
+        match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => Single::new(microkernel::avx512::tile, 8, 48),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => Single::new(microkernel::avx2::tile, 6, 16),
             #[cfg(target_arch = "aarch64")]
             Level::Neon => Single::new(microkernel::neon::tile, 6, 16),
-            _ => Single::PLAIN,
+            _ => Single::new(microkernel::plain::tile, 2, 16),
         }
+    }
+
+    /// Whether A is packed: the numbers of a row lie apart, and the columns make up for it, or what is read
+    /// is far. A tile of 48 columns reads A so seldom that it never does.
+    fn packs_a(self, product: &Product) -> bool {
+        let (many, some) = (product.n > PANELS * self.columns, product.n > self.columns);
+        product.a.cs != 1 && self.rows == 6 && (many || some && is_far(product))
     }
 }
 
@@ -46,22 +56,29 @@ impl Unit for Single {
     const KC: usize = 384;
     /// KC·NC numbers stay in the second cache.
     const NC: usize = 480;
-    const MC: usize = usize::MAX;
+    /// Rows of whole cache lines and of whole tiles: what is read across is used up at once.
+    const MC: usize = 48;
     /// Columns of the longest vector.
     const VECTOR: usize = 16;
     /// About 12 µs.
     const PIECE: usize = 1_600_000;
-    const ROOM: [usize; 2] = [0, Self::KC * Self::NC];
-    type A = ();
+    const ROOM: [usize; 2] = [Self::MC * Self::KC, Self::KC * Self::NC];
+    /// None: A is read where it lies.
+    type A = Option<Packed>;
     type B = Packed;
 
     fn tile_size(self) -> [usize; 2] {
         [self.rows, self.columns]
     }
 
-    /// Cutting columns packs nothing of B twice; what is too narrow for that is cut by rows.
-    fn cut(self, pieces: usize, [m, n]: [usize; 2]) -> [usize; 2] {
-        let across = if n.div_ceil(self.columns) >= 2 * pieces { pieces } else { 1 };
+    /// Cutting columns packs nothing of B twice, but every piece reads all of A: rows are cut where that is
+    /// dear, because A is packed or too large for a cache.
+    fn cut(self, pieces: usize, whole: &Product) -> [usize; 2] {
+        let &Product { m, n, k, .. } = whole;
+        let fits = |length: usize, unit: usize| length.div_ceil(unit) >= 2 * pieces;
+        let is_dear = self.packs_a(whole) || m.saturating_mul(k) > FAR as usize;
+        let by_rows = is_dear && m >= n && fits(m, self.rows);
+        let across = if fits(n, self.columns) && !by_rows { pieces } else { 1 };
         [(pieces / across).min(m.div_ceil(self.rows)), across]
     }
 
@@ -75,20 +92,32 @@ impl Unit for Single {
         unsafe { pack::pack(b, k, n, self.columns, room.align_to_mut().1) }
     }
 
-    unsafe fn pack_a(self, _: &Product, _: &mut [u32]) {}
+    unsafe fn pack_a(self, block: &Product, room: &mut [u32]) -> Option<Packed> {
+        let Product { m, k, a, .. } = *block;
+        let turned = Operand { ptr: a.ptr, rs: a.cs, cs: a.rs };
+        // SAFETY: the caller's promise; every word is a number.
+        self.packs_a(block)
+            .then(|| unsafe { pack::pack(turned, k, m, self.rows, room.align_to_mut().1) })
+    }
 
     /// Where A's numbers lie so far apart that the processor does not see by itself where the next will be.
     fn prefetch(self, block: &Product, row: usize) {
         let Product { m, k, a, .. } = *block;
-        if a.cs.saturating_mul(k as isize) > FAR && row < m {
+        if row < m && is_far(block) && !self.packs_a(block) {
             let start = a.ptr.wrapping_offset(row as isize * a.rs);
             (0..k).for_each(|p| ask_for(start.wrapping_offset(p as isize * a.cs)));
         }
     }
 
-    unsafe fn tile(self, tile: &Product, _: ((), usize), (b, panel): (Packed, usize)) {
-        let Product { m, n, k, a, c, f, .. } = *tile;
+    unsafe fn tile(self, tile: &Product, strips: (Option<Packed>, usize), b: (Packed, usize)) {
+        let Product { m, n, k, c, f, .. } = *tile;
+        let (packed, row) = strips;
+        let a = packed.map_or(tile.a, |strips| Operand {
+            ptr: strips.panel(row / self.rows),
+            rs: 1,
+            cs: strips.rs,
+        });
         // SAFETY: the caller's promise.
-        unsafe { (self.tile)(m, n, k, a, b.panel(panel), b.rs, c, f) }
+        unsafe { (self.tile)(m, n, k, a, b.0.panel(b.1), b.0.rs, c, f) }
     }
 }

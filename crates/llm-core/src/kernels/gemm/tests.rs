@@ -49,23 +49,28 @@ fn check(m: usize, n: usize, k: usize) {
     }
 }
 
-/// The tile of machines without fused multiply-add, which the others have too.
+/// The tiles of all instruction sets up to that in use, operands in place and turned.
 #[test]
-fn the_tile_of_four_numbers_too() {
+fn every_tile_of_this_machine() {
     let small = (1..=9).flat_map(|m| (1..=35).map(move |n| (m, n, 1 + (m * 7 + n * 3) % 23)));
-    for (m, n, k) in small.chain([(13, 33, 70), (7, 545, 20), (14, 40, 800), (75, 530, 390)]) {
+    let large = [(13, 33, 70), (7, 545, 20), (14, 40, 800), (75, 530, 390), (700, 20, 400)];
+    for (m, n, k) in small.chain(large) {
         let (a, b, bias) = (filled(m, k, 1), filled(k, n, 2), filled(1, n, 4));
-        let turned = b.t().as_standard_layout().into_owned();
-        for (b, beta) in [(b.view(), 0.0), (turned.t(), 0.0), (b.view(), -0.5)] {
+        let [turned_a, turned_b] = [&a, &b].map(|x| x.t().as_standard_layout().into_owned());
+        for (a, b, beta) in [
+            (a.view(), b.view(), 0.0),
+            (a.view(), turned_b.t(), 0.0),
+            (turned_a.t(), b.view(), -0.5),
+        ] {
             let old =
                 if beta == 0.0 { Array2::from_elem((m, n), f32::NAN) } else { filled(m, n, 3) };
-            let want = naive(1.0, &a, &b.to_owned(), beta, &old) + &bias;
-            for threads in [1, 3] {
+            let want = naive(1.0, &a.to_owned(), &b.to_owned(), beta, &old) + &bias;
+            let levels = Level::HERE.iter().filter(|of| **of <= level());
+            for (&of, threads) in levels.flat_map(|of| [(of, 1), (of, 3)]) {
                 let mut c = old.clone();
-                let bias = bias.as_slice();
-                by_four([1.0, beta], &a.view(), &b, bias, &mut c.view_mut(), threads);
+                by_tile(of, [1.0, beta], &a, &b, bias.as_slice(), &mut c.view_mut(), threads);
                 let near = |(g, w): (&f32, &f32)| (g - w).abs() <= 1e-5 * (1.0 + k as f32).sqrt();
-                assert!(c.iter().zip(&want).all(near), "{m}x{n}x{k}");
+                assert!(c.iter().zip(&want).all(near), "{of:?} {m}x{n}x{k}");
             }
         }
     }
@@ -87,8 +92,10 @@ fn every_small_and_odd_shape() {
 
 #[test]
 fn shapes_that_cross_a_block() {
-    // Columns beyond one packed block, depth beyond one block, rows enough for several pieces.
-    for (m, n, k) in [(70, 65, 129), (7, 545, 20), (14, 40, 800), (75, 530, 390), (256, 192, 64)] {
+    // Columns beyond one packed block, depth beyond one block, rows enough for several pieces, and
+    // so many that a column of A is longer than a cache.
+    let small = [(70, 65, 129), (7, 545, 20), (14, 40, 800), (75, 530, 390), (256, 192, 64)];
+    for (m, n, k) in small.into_iter().chain([(700, 20, 400)]) {
         check(m, n, k);
     }
 }

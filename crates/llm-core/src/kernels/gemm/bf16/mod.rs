@@ -97,7 +97,7 @@ impl<U: Unit> blocked::Unit for Rounded<U> {
     }
 
     /// Cutting rows packs B again for each piece, cutting columns packs A: the smaller of both.
-    fn cut(self, pieces: usize, [m, n]: [usize; 2]) -> [usize; 2] {
+    fn cut(self, pieces: usize, &blocked::Product { m, n, .. }: &blocked::Product) -> [usize; 2] {
         if m >= n { [pieces.min(m.div_ceil(U::ROWS)), 1] } else { [1, pieces.min(n.div_ceil(NR))] }
     }
 

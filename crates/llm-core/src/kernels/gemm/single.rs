@@ -9,7 +9,7 @@ use crate::kernels::simd::{Level, ask_for};
 /// Numbers that the second cache cannot hold.
 const FAR: isize = 1 << 18;
 
-/// Panels of B, so many that rearranging A for them pays.
+/// Panels of B from which on rearranging A for them pays.
 const PANELS: usize = 19;
 
 /// Whether a row of A is longer than the second cache, from its first number to its last.

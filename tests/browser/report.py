@@ -311,6 +311,22 @@ def main():
         wild, _ = browser.dom(whole.as_uri() + "#layer=99&head=-4&token=x&lang=en")
         check("a wild address chooses something", len(wild.find("canvas", data_layer="1", data_head="0", data_token="0")) == 1)
 
+        # Heads without a job: one of them rests on the only line end, from where it stands on.
+        data = json.loads(DATA.search(whole.read_text(encoding="utf-8"))[2])
+        data["heads"] = [{**row, "evidence": None} for row in data["heads"]]
+        tokens = data["attention"]["tokens"]
+        data["attention"]["tokens"] = [token.replace("↵", "x") for token in tokens]
+        even = lambda i: [round(10000 / (i + 1))] * (i + 1)
+        data["attention"]["layers"] = [[[even(i) for i in range(len(tokens))] for _ in heads] for heads in data["attention"]["layers"]]
+        idle, _ = browser.dom(copy(folder / "idle.html", whole.read_text(encoding="utf-8"), data).as_uri() + "#lang=en")
+        check("where no head has a job, that is said", "No head has one of the jobs in the table of heads: over all" in idle.body())
+        data["attention"]["tokens"][5] = "↵"
+        data["attention"]["layers"][1][2][5:] = [[9000 if j == 5 else round(1000 / i) for j in range(i + 1)] for i in range(5, len(tokens))]
+        rests, _ = browser.dom(copy(folder / "rests.html", whole.read_text(encoding="utf-8"), data).as_uri() + "#lang=en")
+        found = html.unescape(rests.body())
+        check("and what heads rest on", "Layer 1, head 2: line ends (90\u00a0% of its weight; even attention: 4\u00a0%)" in found, re.findall(r"Layer \d, head \d: [^<]*", found))
+        check("that head is shown first", [(a["data-layer"], a["data-head"]) for a in rests.find("canvas", **{"class": "matrix"})] == [("1", "2")])
+
         chinese, _ = browser.dom(whole.as_uri() + "#lang=zh&theme=dark")
         check("language and theme are those of the address", [(a.get("lang"), a.get("data-theme")) for a in chinese.find("html")] == [("zh-CN", "dark")])
         titles = {lang: re.findall(r"<h2[^>]*>(.*?)</h2>", d.body()) for lang, d in [("en", dom), ("zh", chinese)]}

@@ -8,6 +8,7 @@ other, and the ratio is one of medians over the rounds.
     python benches/peers/compare.py --workloads w1-llama smollm2 write-smollm2 write-smollm2-long
     python benches/peers/compare.py --workloads w1 w3 --rounds 5 --threads 2
     python benches/peers/compare.py --workloads w1 w3 w4 --matmul bf16   # and beside our own f32
+    python benches/peers/compare.py --kernels avx2                       # both as on a machine without AVX-512
 """
 import argparse
 import json
@@ -35,8 +36,13 @@ parser.add_argument("--workloads", nargs="+", default=ALL, choices=[*ALL, *MODER
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--matmul", choices=["f32", "bf16"], default="f32", help="bf16: PyTorch under autocast")
+parser.add_argument("--kernels", choices=["avx2"], help="what both are held to; default: all that the machine has")
 parser.add_argument("--json", action="store_true", help="print every measurement too")
 args = parser.parse_args()
+
+
+if args.kernels:
+    os.environ.update(LLM_KERNELS="avx2", ATEN_CPU_CAPABILITY="avx2", MKL_ENABLE_INSTRUCTIONS="AVX2", ONEDNN_MAX_CPU_ISA="AVX2")
 
 
 def preload():
@@ -76,7 +82,7 @@ peers = {
     "this project": lambda w: ours(w, *SETTINGS),
     "torch": lambda w: measure([*TORCH, w, *SETTINGS]),
 }
-library = preload()
+library = None if args.kernels else preload()
 if args.matmul == "bf16":
     peers["this project, f32"] = lambda w: ours(w, "--threads", threads)
 if library:

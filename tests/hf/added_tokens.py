@@ -11,6 +11,7 @@ with tokenizer_config.json, vocab.json with merges.txt and what older programs w
 import json
 import pathlib
 import random
+import re
 import shutil
 import sys
 import tempfile
@@ -105,7 +106,7 @@ def main():
             some = list(texts(many, words, draw.random()))
             done = run(program, folder, out, texts=some)
             if done.returncode != 0:
-                line = done.stderr.strip().replace("\\\\", "\\")
+                line = re.sub(r"\\u\{(\w+)\}", lambda m: chr(int(m[1], 16)), done.stderr.strip().replace("\\\\", "\\"))
                 if len(line.splitlines()) != 1 or not any(json.dumps(t.content)[1:-1] in line or t.content in line for t in tokens):
                     fail(f"{name}: refused, but not by name: {line}")
                 refused += 1

@@ -189,7 +189,7 @@ async function changed(changes, work) {
 }
 const HONEST = ["gpu.js", "info.isFallbackAdapter ?? false", "false"];
 await changed([HONEST], (of) => chooses(of, false));
-await changed([HONEST, ["place.js", "name, loss, ms }", "name, loss, ms: 0.001 }"]], (of) => chooses(of, true));
+await changed([HONEST, ["place.js", "name, loss, ms, close", "name, loss, ms: 0.001, close"]], (of) => chooses(of, true));
 
 // What is wrong is seen.
 made(TINY);

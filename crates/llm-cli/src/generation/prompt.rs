@@ -18,7 +18,8 @@ impl PromptArgs {
     /// The tokens of the prompt; `beginning` stands in for one that is not given.
     ///
     /// # Errors
-    /// As [`PromptArgs::tokens`].
+    /// [`RunError::Usage`] for a token that the model has not, [`RunError::Input`] for a file that cannot be
+    /// read, [`RunError::Data`] naming a character that the model does not know.
     pub fn tokens_or(&self, of: &dyn Tokenizer, beginning: Beginning) -> Result<Vec<TokenId>> {
         let given = self.tokens(of)?;
         if !given.is_empty() {

@@ -5,7 +5,7 @@ import { byId } from './shared/make.js';
 import { say } from './shared/say.js';
 import { SETTINGS } from './view.js';
 
-export const version = document.querySelector('meta[name="version"]').content;
+const version = document.querySelector('meta[name="version"]').content;
 
 /** Decimal digits that tell numbers of 32 bits apart. */
 const DIGITS = 9;

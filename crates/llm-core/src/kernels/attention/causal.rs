@@ -1,7 +1,7 @@
 //! One causal head, forward and backward; the whole text before a query, or a window of it.
 
 use super::super::dropout::Dropout;
-use super::super::gemm::{Threads, gemm, matrix, matrix_mut};
+use super::super::gemm::{Threads, Triangle, gemm, matrix, matrix_mut};
 use super::super::math::{LANES, exp, row_dot, row_exp_and_sum, row_max};
 use super::super::simd::simd_kernel;
 use super::scoring::{Scoring, cap, cap_with_slopes};
@@ -77,7 +77,7 @@ pub fn forward(head: Head<'_>, mut y: ArrayViewMut2<'_, f32>, lse: ArrayViewMut2
         let p = &mut scratch[..rows * cols];
         // S = Q Kᵀ·scale, for the keys up to this block's last row
         let (q, keys) = (q.slice(s![start..end, ..]), k.slice(s![.., first..end]));
-        gemm(scale, q, keys, 0.0, matrix_mut(p, rows, cols), Threads::One);
+        gemm(scale, q, keys, 0.0, matrix_mut(p, rows, cols), Triangle::OfC(visible.ahead()));
         if let Some(c) = soft_cap {
             cap(p, c);
         }
@@ -88,7 +88,8 @@ pub fn forward(head: Head<'_>, mut y: ArrayViewMut2<'_, f32>, lse: ArrayViewMut2
         }
         // Y = P V
         let (p, values) = (matrix(p, rows, cols), v.slice(s![first..end, ..]));
-        gemm(1.0, p, values, 0.0, y.slice_mut(s![start..end, ..]), Threads::One);
+        let y = y.slice_mut(s![start..end, ..]);
+        gemm(1.0, p, values, 0.0, y, Triangle::LowerA(visible.ahead()));
     }
 }
 
@@ -116,6 +117,11 @@ impl VisibleKeys {
     /// The most scores that a block of a text has.
     fn most(t: usize, window: usize) -> usize {
         BLOCK.min(t) * t.min(window.saturating_add(BLOCK))
+    }
+
+    /// Row r sees no column after r + this.
+    fn ahead(&self) -> isize {
+        (self.start - self.first) as isize
     }
 
     /// The columns visible to row r.
@@ -152,7 +158,7 @@ fn drop_scores(scores: &mut [f32], visible: VisibleKeys, masks: &Dropout) {
 }
 
 /// The scores of a row up to the last `visible` one and the few after them that fill the last
-/// vector, the hidden ones set to −∞ so that e^… makes them 0; and the rest. Scores one by one would
+/// vector (computed too, see [`Triangle::OfC`]), the hidden ones set to −∞ so that e^… makes them 0; and the rest. Scores one by one would
 /// cost more than the vector.
 #[inline(always)]
 fn whole_vectors(row: &mut [f32], visible: Range<usize>) -> (&mut [f32], &mut [f32]) {
@@ -210,8 +216,10 @@ pub fn backward(head: Head<'_>, out: HeadOutput<'_>, grads: HeadGradients<'_>, h
         }
         // P and dP, then dS in place of dP
         let columns = s![.., first..end];
-        gemm(scale, q, k_t.slice(columns), 0.0, matrix_mut(p, rows, cols), Threads::One);
-        gemm(1.0, dy, v_t.slice(columns), 0.0, matrix_mut(ds, rows, cols), Threads::One);
+        let ahead = visible.ahead();
+        let of_c = Triangle::OfC(ahead);
+        gemm(scale, q, k_t.slice(columns), 0.0, matrix_mut(p, rows, cols), of_c);
+        gemm(1.0, dy, v_t.slice(columns), 0.0, matrix_mut(ds, rows, cols), of_c);
         if let Some(masks) = masks {
             drop_scores(ds, visible, &masks);
         }
@@ -219,15 +227,19 @@ pub fn backward(head: Head<'_>, out: HeadOutput<'_>, grads: HeadGradients<'_>, h
             cap_with_slopes(p, &mut slopes, c);
         }
         probs_and_dscores(p, ds, visible, &lse[start..end], &dots[..rows]);
-        // No slopes without a cap.
-        ds.iter_mut().zip(&slopes[..]).for_each(|(ds, slope)| *ds *= slope);
+        // No slopes without a cap; of hidden scores they are anything.
+        for (r, (ds, slopes)) in ds.chunks_exact_mut(cols).zip(slopes.chunks_exact(cols)).enumerate() {
+            let seen = visible.of_row(r);
+            ds[seen.clone()].iter_mut().zip(&slopes[seen]).for_each(|(ds, slope)| *ds *= slope);
+        }
         if let Some(masks) = masks {
             drop_scores(p, visible, &masks);
         }
         let (p, ds, keys) = (matrix(p, rows, cols), matrix(ds, rows, cols), s![first..end, ..]);
-        gemm(1.0, p.t(), dy, beta, dv.slice_mut(keys), Threads::One);
-        gemm(scale, ds, k.slice(keys), 0.0, dq.slice_mut(s![start..end, ..]), Threads::One);
-        gemm(scale, ds.t(), q, beta, dk.slice_mut(keys), Threads::One);
+        let (lower, upper) = (Triangle::LowerA(ahead), Triangle::UpperA(ahead));
+        gemm(1.0, p.t(), dy, beta, dv.slice_mut(keys), upper);
+        gemm(scale, ds, k.slice(keys), 0.0, dq.slice_mut(s![start..end, ..]), lower);
+        gemm(scale, ds.t(), q, beta, dk.slice_mut(keys), upper);
     }
 }
 

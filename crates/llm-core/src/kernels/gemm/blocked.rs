@@ -11,6 +11,7 @@
 
 use super::microkernel::{Factors, Operand, Output};
 use super::pack::with_scratch;
+use super::triangle::Triangle;
 use std::ops::Range;
 
 /// What depends on the numbers that are multiplied: the sizes of blocks, how they are packed, and the
@@ -33,8 +34,8 @@ pub(super) trait Unit: Copy + Send + Sync {
     /// A block of B as tiles read it.
     type B: Copy;
 
-    /// Rows and columns of a tile.
-    fn tile_size(self) -> [usize; 2];
+    /// Rows of a tile.
+    fn rows(self) -> usize;
 
     /// How many of the pieces of C lie one below the other, and how many side by side.
     fn cut(self, pieces: usize, whole: &Product) -> [usize; 2];
@@ -59,11 +60,11 @@ pub(super) trait Unit: Copy + Send + Sync {
     /// Asks memory for what the tiles from this row of a block on will read.
     fn prefetch(self, _block: &Product, _row: usize) {}
 
-    /// C of one tile, which is in row `a.1` of the packed A and in panel `b.1` of the packed B.
+    /// C of some rows of a tile, which begin in row `a.1` of the packed A, tile by tile.
     ///
     /// # Safety
-    /// The unit must be there and ready, A, B, C and the bias as large as the tile says.
-    unsafe fn tile(self, tile: &Product, a: (Self::A, usize), b: (Self::B, usize));
+    /// The unit must be there and ready, A, B, C and the bias as large as the strip says.
+    unsafe fn strip(self, strip: &Product, a: (Self::A, usize), b: Self::B);
 }
 
 /// A product whose C is row-major.
@@ -76,6 +77,7 @@ pub(super) struct Product {
     pub(super) b: Operand,
     pub(super) c: Output,
     pub(super) f: Factors,
+    pub(super) triangle: Triangle,
 }
 
 // SAFETY: pieces of one product go to several threads; each writes its own part of C, and A and B
@@ -119,7 +121,7 @@ impl Product {
             let units = whole.div_ceil(unit);
             ((units * part / parts) * unit, ((units * (part + 1) / parts) * unit).min(whole))
         };
-        let (i, i_end) = cut(self.m, unit.tile_size()[0], down, index % down);
+        let (i, i_end) = cut(self.m, unit.rows(), down, index % down);
         let (j, j_end) = cut(self.n, U::VECTOR, across, index / down);
         (i < i_end && j < j_end).then(|| self.part(i, j, i_end - i, j_end - j))
     }
@@ -135,6 +137,7 @@ impl Product {
             b: Operand { ptr: self.b.ptr.wrapping_offset(j * self.b.cs), ..self.b },
             c: Output { ptr: self.c.ptr.wrapping_offset(i * self.c.rs + j), ..self.c },
             f: Factors { bias, ..self.f },
+            triangle: self.triangle.part(i, j),
             ..*self
         }
     }
@@ -150,6 +153,7 @@ impl Product {
                 0 => self.f,
                 _ => Factors { beta: 1.0, bias: std::ptr::null(), ..self.f },
             },
+            triangle: self.triangle.deeper(p),
             ..*self
         }
     }
@@ -157,7 +161,7 @@ impl Product {
     /// Block by block; inside a block the rows of one tile stay in the first cache while the panels of
     /// B pass.
     unsafe fn blocks<U: Unit>(&self, unit: U) {
-        let [mr, nr] = unit.tile_size();
+        let mr = unit.rows();
         with_scratch(U::ROOM, |[room_a, room_b]| {
             // LOOP 5: columns.
             for jc in (0..self.n).step_by(U::NC) {
@@ -175,14 +179,11 @@ impl Product {
                         // LOOP 2: rows of a tile.
                         for i in (0..block.m).step_by(mr) {
                             unit.prefetch(&block, i + mr);
+                            let strip = block.part(i, 0, mr.min(block.m - i), block.n);
                             // LOOP 1: columns of a tile.
-                            for j in (0..block.n).step_by(nr) {
-                                let (rows, cols) = (mr.min(block.m - i), nr.min(block.n - j));
-                                let tile = block.part(i, j, rows, cols);
-                                // SAFETY: the tile lies inside A, B and C, and `run`'s caller
-                                // vouches for the unit.
-                                unsafe { unit.tile(&tile, (a, i), (b, j / nr)) }
-                            }
+                            // SAFETY: the strip lies inside A, B and C, and `run`'s caller
+                            // vouches for the unit.
+                            unsafe { unit.strip(&strip, (a, i), b) }
                         }
                     }
                 }

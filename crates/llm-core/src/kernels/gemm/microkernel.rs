@@ -10,6 +10,8 @@
 //! registers.)
 #![allow(unsafe_code)]
 
+use super::pack::Packed;
+
 /// An operand inside a larger matrix: where it starts and how far apart its rows and columns are.
 #[derive(Clone, Copy)]
 pub(super) struct Operand {
@@ -34,19 +36,19 @@ pub(super) struct Factors {
     pub(super) bias: *const f32,
 }
 
-/// One instruction set's tile function: `rows ≤ MR` by `cols ≤ NV·LANES`.
+/// One instruction set's function: a strip of `rows ≤ MR` rows of C, tile by tile. What is done once for a
+/// strip is not done for each of its tiles, which are short where k is.
 ///
 /// # Safety
 /// The instruction set must be there; `a` must have `rows × k` elements, `b` (columns together)
-/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that no other thread touches,
+/// panels of `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that no other thread touches,
 /// `f.bias` (unless null) `cols`.
-pub(super) type Tile = unsafe fn(
+pub(super) type Strip = unsafe fn(
     rows: usize,
     cols: usize,
     k: usize,
     a: Operand,
-    b: *const f32,
-    b_rs: isize,
+    b: Packed,
     c: Output,
     f: Factors,
 );
@@ -58,7 +60,7 @@ macro_rules! sums {
         /// The sums of a tile.
         ///
         /// # Safety
-        /// As of [`Tile`](super::Tile).
+        /// As of [`Strip`](super::Strip).
         $(#[target_feature(enable = $features)])?
         #[inline]
         unsafe fn sums<const MR: usize, const NV: usize>(
@@ -101,9 +103,9 @@ macro_rules! sums {
 }
 
 macro_rules! tile {
-    ($name:ident, $($names:ident)::+, [$($features:literal)?], $fused:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, $sums:tt, $rows:tt $vectors:tt) => {
+    ($name:ident, $($names:ident)::+, [$($features:literal)?], $fused:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, $sums:tt, [$($rows:literal)+] [$($vectors:literal)+]) => {
         pub(super) mod $name {
-            use super::{Factors, Operand, Output};
+            use super::{Factors, Operand, Output, Packed};
             use crate::kernels::simd::{ask_for, fma};
             use $($names)::+::*;
 
@@ -148,11 +150,11 @@ macro_rules! tile {
             }
 
             $(#[target_feature(enable = $features)])?
-            #[inline]
+            #[inline(never)]
             unsafe fn fixed<const MR: usize, const NV: usize>(
                 cols: usize, k: usize, a: Operand, b: *const f32, b_rs: isize, c: Output, f: Factors,
             ) {
-                // SAFETY: the caller's promise, see `Tile`; every access below is within it.
+                // SAFETY: the caller's promise, see `Strip`; every access below is within it.
                 unsafe {
                     if f.beta != 0.0 {
                         // What is there already is fetched while the sums grow.
@@ -191,17 +193,43 @@ macro_rules! tile {
                 }
             }
 
-            /// See [`Tile`](super::Tile).
+            /// A strip of as many rows as a tile may have.
             ///
             /// # Safety
-            /// As of [`Tile`](super::Tile).
+            /// As of [`Strip`](super::Strip).
             $(#[target_feature(enable = $features)])?
-            pub(in super::super) unsafe fn tile(
-                rows: usize, cols: usize, k: usize, a: Operand, b: *const f32, b_rs: isize, c: Output, f: Factors,
+            #[inline(never)]
+            unsafe fn tiles<const MR: usize>(cols: usize, k: usize, a: Operand, b: Packed, c: Output, f: Factors) {
+                const WIDE: usize = LANES * [$($vectors),+].len();
+                for (panel, j) in (0..cols).step_by(WIDE).enumerate() {
+                    let here = WIDE.min(cols - j);
+                    let (b_k, c) = (b.panel(panel), Output { ptr: c.ptr.wrapping_add(j), ..c });
+                    let bias = if f.bias.is_null() { f.bias } else { f.bias.wrapping_add(j) };
+                    let f = Factors { bias, ..f };
+                    // SAFETY: the caller's promise: the tile lies inside the strip.
+                    unsafe {
+                        match here.div_ceil(LANES) {
+                            $($vectors => fixed::<MR, $vectors>(here, k, a, b_k, b.rs, c, f),)+
+                            _ => unreachable!("a tile has 1 to NV vectors"),
+                        }
+                    }
+                }
+            }
+
+            /// See [`Strip`](super::Strip).
+            ///
+            /// # Safety
+            /// As of [`Strip`](super::Strip).
+            $(#[target_feature(enable = $features)])?
+            pub(in super::super) unsafe fn strip(
+                rows: usize, cols: usize, k: usize, a: Operand, b: Packed, c: Output, f: Factors,
             ) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    tile!(@each $rows $vectors (rows, cols.div_ceil(LANES)) (cols, k, a, b, b_rs, c, f))
+                    match rows {
+                        $($rows => tiles::<$rows>(cols, k, a, b, c, f),)+
+                        _ => unreachable!("a strip has 1 to MR rows"),
+                    }
                 }
             }
         }
@@ -211,18 +239,6 @@ macro_rules! tile {
     };
     (@sums by_lane $($rest:tt)*) => {
         use super::super::neon::sums;
-    };
-    (@each [$($mr:literal)+] $vectors:tt $of:tt $arguments:tt) => {
-        match $of.0 {
-            $($mr => tile!(@row $mr $vectors $of $arguments),)+
-            _ => unreachable!("a tile has 1 to MR rows"),
-        }
-    };
-    (@row $mr:literal [$($nv:literal)+] $of:tt $arguments:tt) => {
-        match $of.1 {
-            $($nv => fixed::<$mr, $nv> $arguments,)+
-            _ => unreachable!("a tile has 1 to NV vectors"),
-        }
     };
 }
 

@@ -17,8 +17,10 @@ mod pack;
 pub(super) mod plain;
 mod precision;
 mod single;
+mod triangle;
 
 pub use precision::{Precision, precision, within};
+pub use triangle::Triangle;
 
 #[cfg(test)]
 use crate::kernels::simd::Level;
@@ -41,18 +43,27 @@ pub struct Execution {
     pub threads: Threads,
     /// What the numbers of A and B are rounded to.
     pub precision: Precision,
+    /// Which numbers count; others than all in f32 alone.
+    pub triangle: Triangle,
 }
 
 impl Execution {
     /// On the pool, with the precision of the caller's scope: what an op does.
     pub fn here() -> Execution {
-        Execution { threads: Threads::Pool, precision: precision() }
+        Execution { precision: precision(), ..Threads::Pool.into() }
     }
 }
 
 impl From<Threads> for Execution {
     fn from(threads: Threads) -> Execution {
-        Execution { threads, precision: Precision::F32 }
+        Execution { threads, precision: Precision::F32, triangle: Triangle::Whole }
+    }
+}
+
+/// On the calling thread, in f32.
+impl From<Triangle> for Execution {
+    fn from(triangle: Triangle) -> Execution {
+        Execution { triangle, ..Threads::One.into() }
     }
 }
 
@@ -153,7 +164,7 @@ fn own(
     [a, b]: [ArrayView2<'_, f32>; 2],
     bias: Option<&[f32]>,
     c: &mut ArrayViewMut2<'_, f32>,
-    Execution { threads, precision }: Execution,
+    Execution { threads, precision, triangle }: Execution,
 ) {
     let [a, b] = [a, b].map(|x| readable(x, precision));
     let threads = match threads {
@@ -164,7 +175,7 @@ fn own(
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and no other thread reads it.
     unsafe {
-        let product = product(factors, &a.view(), &b.view(), bias, c);
+        let product = blocked::Product { triangle, ..product(factors, &a.view(), &b.view(), bias, c) };
         if precision == Precision::Bf16 {
             return bf16::run(product, threads);
         }
@@ -199,6 +210,7 @@ fn product(
         b: operand(b),
         c: Output { ptr: c.as_mut_ptr(), rs: c.strides()[0] },
         f: Factors { alpha, beta, bias: bias.map_or(std::ptr::null(), <[f32]>::as_ptr) },
+        triangle: Triangle::Whole,
     }
 }
 

@@ -25,8 +25,14 @@ impl Packed {
         Packed { ptr: b.ptr, rs: b.rs, panel: nr }
     }
 
+    #[inline(always)]
     pub(super) fn panel(&self, index: usize) -> *const f32 {
         self.ptr.wrapping_add(index * self.panel)
+    }
+
+    /// The same panels without their first rows.
+    pub(super) fn deeper(self, rows: usize) -> Packed {
+        Packed { ptr: self.ptr.wrapping_offset(self.rs * rows as isize), ..self }
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::blocked::{Product, Unit};
-use super::microkernel::{self, Operand, Tile};
+use super::microkernel::{self, Operand, Strip};
 use super::pack::{self, Packed};
 use crate::kernels::simd::{Level, ask_for};
 
@@ -20,26 +20,26 @@ fn is_far(&Product { k, a, .. }: &Product) -> bool {
 /// An instruction set's tile.
 #[derive(Clone, Copy)]
 pub(super) struct Single {
-    tile: Tile,
+    strip: Strip,
     rows: usize,
     columns: usize,
 }
 
 impl Single {
-    const fn new(tile: Tile, rows: usize, columns: usize) -> Single {
-        Single { tile, rows, columns }
+    const fn new(strip: Strip, rows: usize, columns: usize) -> Single {
+        Single { strip, rows, columns }
     }
 
     /// The tile of an instruction set.
     pub(super) fn of(level: Level) -> Single {
         match level {
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Single::new(microkernel::avx512::tile, 8, 48),
+            Level::Avx512 => Single::new(microkernel::avx512::strip, 8, 48),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Single::new(microkernel::avx2::tile, 6, 16),
+            Level::Avx2 => Single::new(microkernel::avx2::strip, 6, 16),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => Single::new(microkernel::neon::tile, 6, 16),
-            _ => Single::new(microkernel::plain::tile, 2, 16),
+            Level::Neon => Single::new(microkernel::neon::strip, 6, 16),
+            _ => Single::new(microkernel::plain::strip, 2, 16),
         }
     }
 
@@ -67,8 +67,8 @@ impl Unit for Single {
     type A = Option<Packed>;
     type B = Packed;
 
-    fn tile_size(self) -> [usize; 2] {
-        [self.rows, self.columns]
+    fn rows(self) -> usize {
+        self.rows
     }
 
     /// Cutting columns packs nothing of B twice, but every piece reads all of A: rows are cut where that is
@@ -109,15 +109,16 @@ impl Unit for Single {
         }
     }
 
-    unsafe fn tile(self, tile: &Product, strips: (Option<Packed>, usize), b: (Packed, usize)) {
-        let Product { m, n, k, c, f, .. } = *tile;
-        let (packed, row) = strips;
-        let a = packed.map_or(tile.a, |strips| Operand {
-            ptr: strips.panel(row / self.rows),
+    unsafe fn strip(self, strip: &Product, (packed, row): (Option<Packed>, usize), b: Packed) {
+        let Product { m, n, k, c, f, triangle, .. } = *strip;
+        let (n, terms) = triangle.of_strip(m, n, k);
+        let mut a = packed.map_or(strip.a, |packed| Operand {
+            ptr: packed.panel(row / self.rows),
             rs: 1,
-            cs: strips.rs,
+            cs: packed.rs,
         });
-        // SAFETY: the caller's promise.
-        unsafe { (self.tile)(m, n, k, a, b.0.panel(b.1), b.0.rs, c, f) }
+        a.ptr = a.ptr.wrapping_offset(terms.start as isize * a.cs);
+        // SAFETY: the caller's promise; columns and terms are some of the strip's.
+        unsafe { (self.strip)(m, n, terms.len(), a, b.deeper(terms.start), c, f) }
     }
 }

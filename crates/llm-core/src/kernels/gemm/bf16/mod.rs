@@ -92,8 +92,8 @@ impl<U: Unit> blocked::Unit for Rounded<U> {
     type A = (*const u32, Words);
     type B = *const u32;
 
-    fn tile_size(self) -> [usize; 2] {
-        [U::ROWS, NR]
+    fn rows(self) -> usize {
+        U::ROWS
     }
 
     /// Cutting rows packs B again for each piece, cutting columns packs A: the smaller of both.
@@ -117,23 +117,30 @@ impl<U: Unit> blocked::Unit for Rounded<U> {
         (room.as_ptr(), words)
     }
 
-    unsafe fn tile(
+    unsafe fn strip(
         self,
-        tile: &blocked::Product,
+        strip: &blocked::Product,
         ((a, words), row): (Self::A, usize),
-        (b, panel): (*const u32, usize),
+        b: *const u32,
     ) {
-        let blocked::Product { m, n, k, c, f, .. } = *tile;
+        let blocked::Product { m, n, k, c, f, .. } = *strip;
         let pairs = k.div_ceil(2).next_multiple_of(U::PAIRS);
         let from = row * words.row;
-        // SAFETY: what was packed is as long as the room for it; the tile lies inside C and the bias, by
+        // SAFETY: what was packed is as long as the room for it; the strip lies inside C and the bias, by
         // the caller's promise.
         unsafe {
             let a = std::slice::from_raw_parts(a.add(from), Self::ROOM[0] - from);
-            let b = std::slice::from_raw_parts(b.add(panel * panel_stride::<U>(k)), pairs * NR);
-            let bias = if f.bias.is_null() { &[] } else { std::slice::from_raw_parts(f.bias, n) };
-            let c = ArrayViewMut2::from_shape_ptr((m, n).strides((c.rs as usize, 1)), c.ptr);
-            U::tile(a, words, b, c, Factors { alpha: f.alpha, beta: f.beta, bias });
+            for (panel, j) in (0..n).step_by(NR).enumerate() {
+                let here = NR.min(n - j);
+                let b = std::slice::from_raw_parts(b.add(panel * panel_stride::<U>(k)), pairs * NR);
+                let bias = match f.bias.is_null() {
+                    true => &[],
+                    false => std::slice::from_raw_parts(f.bias.add(j), here),
+                };
+                let to = c.ptr.add(j);
+                let c = ArrayViewMut2::from_shape_ptr((m, here).strides((c.rs as usize, 1)), to);
+                U::tile(a, words, b, c, Factors { alpha: f.alpha, beta: f.beta, bias });
+            }
         }
     }
 }

@@ -216,7 +216,7 @@ fn check(m: usize, n: usize, k: usize, kind: usize) {
     let (wide_a, wide_b) = (filled(kind, m, k + 5, 1), filled(kind, k, n + 3, 2));
     let (a, b) = (wide_a.slice(s![.., 2..k + 2]), wide_b.slice(s![.., 1..n + 1]));
     let (at, bt) = (a.t().to_owned(), b.t().to_owned());
-    let bf16 = |threads| Execution { threads, precision: Precision::Bf16 };
+    let bf16 = |threads| Execution { precision: Precision::Bf16, ..Threads::into(threads) };
     let equal = |got: &Array2<f32>, want: &Array2<f32>, what: &str| {
         for (i, (g, w)) in got.iter().zip(want).enumerate() {
             assert!(same(*g, *w), "{what} {m}x{n}x{k} kind {kind}, number {i}: {g:e}, not {w:e}");
@@ -278,7 +278,7 @@ fn the_same_bits_with_any_number_of_threads() {
         let product = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let mut c = Array2::from_elem((m, n), f32::NAN);
-            let work = Execution { threads: Threads::Pool, precision: Precision::Bf16 };
+            let work = Execution { precision: Precision::Bf16, ..Threads::Pool.into() };
             pool.install(|| gemm(1.0, a.view(), b.view(), 0.0, c.view_mut(), work));
             c
         };
@@ -292,7 +292,7 @@ fn the_same_bits_with_any_number_of_threads() {
 fn rounding_costs_what_it_must() {
     let (a, b) = (filled(0, 40, 300, 1), filled(0, 300, 50, 2));
     let mut got = Array2::zeros((40, 50));
-    let work = Execution { threads: Threads::One, precision: Precision::Bf16 };
+    let work = Execution { precision: Precision::Bf16, ..Threads::One.into() };
     gemm(1.0, a.view(), b.view(), 0.0, got.view_mut(), work);
     let exact = a.dot(&b);
     let worst = got.iter().zip(&exact).map(|(g, w)| (g - w).abs()).fold(0.0, f32::max);
@@ -307,7 +307,7 @@ fn rounding_costs_what_it_must() {
 fn views_of_every_kind() {
     let (a, b) = (filled(0, 9, 21, 1), filled(0, 21, 37, 2));
     let want = naive(order(), [1.0, 0.0], &a.view(), &b.view(), None, &Array2::zeros((9, 37)));
-    let work = Execution { threads: Threads::One, precision: Precision::Bf16 };
+    let work = Execution { precision: Precision::Bf16, ..Threads::One.into() };
     let mut apart = Array2::from_elem((9, 74), f32::NAN);
     gemm(1.0, a.view(), b.view(), 0.0, apart.slice_mut(s![.., ..;2]), work);
     let mut columns = Array2::from_elem((37, 9), f32::NAN);

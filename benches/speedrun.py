@@ -7,20 +7,25 @@
         --torch PYTHON       one that has PyTorch: nanoGPT's recipe, see benches/peers/torch_learns.py
         --tracks stories     some of them alone
     python benches/speedrun.py --table OUT                                               # what is done
+    python benches/speedrun.py --text tinyshakespeare.txt --check "chars 1.9 now" OUT    # one row again: the same bytes?
 
 What counts are the seconds of the steps, from the first one to the measurement that reaches the target; measuring itself
 does not count, nor does starting. Measured is the whole unseen part. A rate that falls to 0 reaches its target at its last
 step, so a recipe is a number of steps; a recipe of before or of others that measures on the way counts up to the first
 measurement that is good enough. Of several seeds the mean must reach the target. The runs take turns, so that what else the
-machine does is shared. Results are in benches/speedrun.json. The text of 10 MB is that of benches/size_and_time.py.
+machine does is shared. Results are in benches/speedrun.json, with the SHA-256 of each checkpoint: who has another recipe for a
+target, a line in RECIPES, runs it beside these; who doubts a row runs it again with --check, on any processor. The text of
+10 MB is that of benches/size_and_time.py.
 """
 import argparse
+import hashlib
 import json
 import os
 import pathlib
 import platform
 import statistics
 import subprocess
+import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT = HERE / "speedrun.json"
@@ -52,8 +57,11 @@ TIMED = [(seconds, text, who, f"{program} --data {text} {more}")
                                     ("tables", "train-gpt-modern", TABLES)]]
 
 
-def facts_or_loss(result):
-    return result["facts"] if result["facts"] is not None else result["val_loss"]
+def quality(result, target):
+    """Share of facts, bits a byte where a target is meant in these, nats a token."""
+    if result["facts"] is not None:
+        return result["facts"]
+    return result["bits_per_byte"] if target in BITS else result["val_loss"]
 
 
 def ran(args, who, command, seed):
@@ -68,7 +76,7 @@ def ran(args, who, command, seed):
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     run = json.loads(kept.read_text())
     return {"seed": seed, "steps": run["steps"], "seconds": run["steps"] * run["tokens_per_step"] / run["tokens_per_s"],
-            "result": run["result"], "processor": run["processor"], "threads": run["threads"]}
+            "sha256": hashlib.sha256((folder / "ckpt" / "last").read_bytes()).hexdigest(), "result": run["result"], "processor": run["processor"], "threads": run["threads"]}
 
 
 def target_run(args, target, who, command, seed):
@@ -84,7 +92,8 @@ def target_run(args, target, who, command, seed):
         steps, seconds, loss = peer["reached"].get(str(target), peer["last"])
         return {"seed": seed, "steps": steps, "seconds": seconds, "quality": loss}
     run = ran(args, who, command, seed)
-    return {"seed": seed, "steps": run["steps"], "seconds": round(run["seconds"], 3), "quality": facts_or_loss(run["result"])}
+    return {"seed": seed, "steps": run["steps"], "seconds": round(run["seconds"], 3), "quality": quality(run["result"], target),
+            "sha256": run["sha256"]}
 
 
 def timed_run(args, seconds, who, command, seed):
@@ -92,6 +101,19 @@ def timed_run(args, seconds, who, command, seed):
     steps = int(seconds * probe["steps"] / probe["seconds"])
     run = ran(args, who, f"{command} --steps {steps}", seed)
     return {"seed": seed, "steps": steps, "seconds": round(run["seconds"], 3), "quality": run["result"]["bits_per_byte"]}
+
+
+def check(args):
+    """One row again, with its first seed: whether the checkpoint has the same bytes."""
+    row = json.loads(KEPT.read_text())["rows"][args.check]
+    before = row["runs"][0]
+    if "sha256" not in before:
+        sys.exit(f"error: {args.check!r} is from before checkpoints were compared")
+    who = args.check.split()[-1]
+    again = ran(args, who, row["command"], before["seed"])
+    same = again["sha256"] == before["sha256"]
+    print(f"{args.check}: {'the same bytes' if same else 'OTHER BYTES'}, {again['seconds']:.1f} s here, {before['seconds']:.1f} s there")
+    sys.exit(0 if same else 1)
 
 
 def missing(args, who):
@@ -153,7 +175,11 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--tracks", nargs="+", choices=["stories", "chars", "timed-60", "timed-300"])
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--check", metavar="ROW")
     args = parser.parse_args()
+    if args.check:
+        args.out = args.out.resolve()
+        return check(args)
     if not args.table:
         args.out = args.out.resolve()
         args.out.mkdir(parents=True, exist_ok=True)

@@ -17,10 +17,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE.parent.parent / "target" / "release"
+#: Seconds between two peers: a rented machine that was at work may be slower for a moment.
+PAUSE = 5
 ALL = ["w1", "w1h1", "w2", "w3", "w4", "attention", "generate"]
 # The sizes that torch_peer.py has under these names, as flags of train-gpt-modern's bench.
 SMOLLM2 = ["--arch", "llama", "--layers", "30", "--heads", "9", "--kv-heads", "3", "--dmodel", "576", "--vocab", "49152"]
@@ -56,6 +59,7 @@ def preload():
 
 
 def measure(command, env=None):
+    time.sleep(PAUSE)
     done = subprocess.run(command, env={**os.environ, **(env or {})}, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL)
     if done.returncode != 0:

@@ -94,6 +94,9 @@ words! {
         /// GPT-2 124M
         /// zh: 124M 的 GPT-2
         W4 = "w4",
+        /// Matrix products alone: a layer's forward (NN), input gradient (NT), weight gradient (TN)
+        /// zh: 只测矩阵乘法：一层的前向（NN）、输入梯度（NT）、权重梯度（TN）
+        Products = "products",
         /// Causal attention alone, two shapes
         /// zh: 只测因果注意力，两种形状
         Attention = "attention",

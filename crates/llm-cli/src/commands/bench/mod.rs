@@ -3,6 +3,7 @@
 mod attention;
 mod generate;
 mod measurement;
+mod products;
 mod training;
 mod workload;
 
@@ -62,6 +63,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
                 (vec![measurement], table)
             }
             (BenchName::Generate, None) => (generate::run(&bench)?, String::new()),
+            (BenchName::Products, None) => (products::run(&bench)?, String::new()),
             (_, None) => (attention::run(&bench)?, String::new()),
         };
         for m in &measurements {
@@ -86,9 +88,10 @@ fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
         _ if on_a_gpu && names.iter().any(|name| workload(*name).is_none()) => {
             usage("--device gpu: it computes training steps; name their --workload, w1 for example")
         }
-        [BenchName::Attention] if args.resized() => {
-            usage("--workload attention: its sizes are those of its names, no flag changes them")
-        }
+        [name @ (BenchName::Attention | BenchName::Products)] if args.resized() => usage(message!(
+            "--workload {}: its sizes are those of its names, no flag changes them",
+            name.name()
+        )),
         _ => Ok(()),
     }
 }
@@ -98,7 +101,7 @@ fn offered(program: &Program, name: BenchName) -> bool {
     match (program.models.heads, workload(name)) {
         (Heads::Many { .. }, _) => true,
         (Heads::One { .. }, Some(w)) => w.heads == 1,
-        (Heads::One { .. }, None) => false,
+        (Heads::One { .. }, None) => name == BenchName::Products,
     }
 }
 

@@ -5,7 +5,7 @@
     python benches/speedrun.py --text tinyshakespeare.txt --large rust-10MB.txt OUT      # a quiet machine; goes on where it was cut
         --before FOLDER      the programs of another commit, with its own recipes beside these
         --torch PYTHON       one that has PyTorch: nanoGPT's recipe, see benches/peers/torch_learns.py
-        --tracks stories     some of them alone
+        --tracks stories     some of them alone; text-bits and second-bits: what --time takes, on --text and on --second
     python benches/speedrun.py --table OUT                                               # what is done
     python benches/speedrun.py --text tinyshakespeare.txt --check "chars 1.9 now" OUT    # one row again: the same bytes?
 
@@ -50,6 +50,24 @@ RECIPES = [
     ("chars", 1.60, "now", f"train-gpt-modern {CHARS} --layers 3 --steps 1900"),
     ("chars", 1.60, "tables", f"train-gpt-modern {CHARS} --layers 2 --steps 1050 {TABLES}"),
 ]
+# What --time takes: bits a byte that two blocks came to with the recipe before, in about a quarter of a minute and one.
+BPE = "--tokenizer bpe --vocab-size 2048"
+BEFORE, NOW = f"train-gpt-modern {BPE} --layers 2", f"train-gpt-modern {BPE} --layers 1"
+BITS = {2.475, 2.28, 1.67, 1.37}
+RECIPES += [(f"{text.lower()}-bits", target, whose, f"{recipe} --data {text}") for text, target, whose, recipe in [
+    ("TEXT", 2.475, "before", f"{BEFORE} --steps 300"),
+    ("TEXT", 2.475, "now", f"{NOW} --dmodel 64 --steps 260"),
+    ("TEXT", 2.475, "tables", f"{NOW} --dmodel 64 --steps 175 --ngrams 2"),
+    ("TEXT", 2.28, "before", f"{BEFORE} --steps 1004"),
+    ("TEXT", 2.28, "now", f"{NOW} --steps 640"),
+    ("TEXT", 2.28, "tables", f"{NOW} --steps 420 --ngrams 2"),
+    ("SECOND", 1.67, "before", f"{BEFORE} --steps 300"),
+    ("SECOND", 1.67, "now", f"{NOW} --dmodel 64 --steps 260"),
+    ("SECOND", 1.67, "tables", f"{NOW} --dmodel 64 --steps 190 --ngrams 2"),
+    ("SECOND", 1.37, "before", f"{BEFORE} --steps 1004"),
+    ("SECOND", 1.37, "now", f"{NOW} --steps 660"),
+    ("SECOND", 1.37, "tables", f"{NOW} --steps 520 --ngrams 2"),
+]]
 # Seconds, text, whose, program and flags; the steps are those that fit.
 TIMED = [(seconds, text, who, f"{program} --data {text} {more}")
          for seconds in (60, 300) for text in ("TEXT", "LARGE")
@@ -69,7 +87,7 @@ def ran(args, who, command, seed):
     program, *words = command.split()
     folder = args.out / "-".join([who, *(word.strip("-") for word in command.split()), str(seed)])
     programs = args.before if who == "before" else PROGRAMS
-    words = [{"TEXT": args.text, "LARGE": args.large}.get(word, word) for word in words]
+    words = [{"TEXT": args.text, "LARGE": args.large, "SECOND": args.second}.get(word, word) for word in words]
     kept = folder / "run.json"
     if not kept.exists() or json.loads(kept.read_text())["state"] != "done":
         subprocess.run([programs / program, *map(str, words), "--seed", str(seed), "--out", folder, "--gen", "0"],
@@ -135,7 +153,8 @@ def measure(args):
                 print(text, seconds, who, row["runs"][-1], flush=True)
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"rows": {}}
     kept["rows"].update({name: {**row, **summary(row["runs"])} for name, row in rows.items()})
-    kept["machine"] = machine(args)
+    kept.setdefault("machine", machine(args))
+    kept.setdefault("machines", {}).update({name.split()[0]: machine(args) for name in rows})
     KEPT.write_text(written(kept))
 
 
@@ -154,7 +173,8 @@ def machine(args):
 
 def written(kept):
     rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in kept["rows"].items())
-    return f'{{\n "machine": {json.dumps(kept["machine"])},\n "rows": {{\n{rows}\n }}\n}}\n'
+    machines = json.dumps(kept.get("machines", {}))
+    return f'{{\n "machine": {json.dumps(kept["machine"])},\n "machines": {machines},\n "rows": {{\n{rows}\n }}\n}}\n'
 
 
 def table():
@@ -170,10 +190,11 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--text", type=pathlib.Path)
     parser.add_argument("--large", type=pathlib.Path)
+    parser.add_argument("--second", type=pathlib.Path, help="the first 1,000,000 bytes of the text of benches/size_and_time.py")
     parser.add_argument("--before", type=pathlib.Path)
     parser.add_argument("--torch")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--tracks", nargs="+", choices=["stories", "chars", "timed-60", "timed-300"])
+    parser.add_argument("--tracks", nargs="+", choices=["stories", "chars", "text-bits", "second-bits", "timed-60", "timed-300"])
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--check", metavar="ROW")
     args = parser.parse_args()

@@ -41,6 +41,14 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         chosen: &'a [String],
     },
+    /// The steps of a run by `--time` are planned again.
+    #[serde(rename = "planned_again")]
+    PlannedAgain {
+        /// Steps of the run: with what was chosen else they make the same run.
+        steps: u64,
+        /// Steps that were planned before.
+        before: u64,
+    },
     /// How long the run would take, by `--dry-run`.
     Estimate {
         /// All of it.

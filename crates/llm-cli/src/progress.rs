@@ -50,6 +50,11 @@ impl Progress {
         self.val_loss = Some(loss);
     }
 
+    /// The run has `total` steps from now on.
+    pub fn planned_again(&self, total: u64) {
+        self.bar.iter().for_each(|bar| bar.set_length(total));
+    }
+
     /// Takes the bar away.
     pub fn finish(&mut self) {
         self.bar = None;
@@ -103,7 +108,7 @@ pub fn scored_in_time(of: &Scored, say: impl FnOnce(Message)) {
     if scored < *total {
         say(message!("the measurement was cut after {}: loss {:.4} so far", of_all(), loss));
     } else if total < wanted {
-        say(message!("--max-time leaves room for a measurement of {}", of_all()));
+        say(message!("the time leaves room for a measurement of {}", of_all()));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::base::{Error, Result, Settings, choices};
 use crate::data::TokenDataset;
 use crate::kernels::gemm::Precision;
 use crate::message;
-use crate::model::{Attention, Batch, BatchShape, Config, Footprint, Origin};
+use crate::model::{Attention, Batch, BatchShape, Config, Footprint, Origin, WindowOrder};
 use crate::optim::find_optimizer;
 use crate::optim::{AdamW, Hyperparameters, OPTIMIZERS, Optimizer, OptimizerRow, Schedule};
 use serde::{Deserialize, Serialize};
@@ -121,6 +121,8 @@ pub struct Recipe {
     pub val_frac: f64,
     /// Which tokens of conversations are learned.
     pub loss_on: LossOn,
+    /// In which order windows are learned.
+    pub order: WindowOrder,
     /// What it learns from.
     pub data: DataSource,
     /// The validation data, when it is not a part of `data`.
@@ -146,6 +148,7 @@ impl Recipe {
             seed: 1,
             val_frac: 0.0,
             loss_on: LossOn::Answers,
+            order: WindowOrder::Random,
             data: DataSource::NONE,
             val_data: None,
         }
@@ -153,6 +156,15 @@ impl Recipe {
 
     /// Most steps: whole numbers that an f64 still tells apart.
     pub const MAX_STEPS: u64 = 1 << 53;
+
+    /// Plans `steps` steps in all; a horizon of the rate that was the end of the run moves along.
+    pub fn end_at(&mut self, steps: u64) {
+        let Recipe { schedule, total_steps, .. } = self;
+        if schedule.decay_steps == *total_steps {
+            schedule.decay_steps = steps;
+        }
+        *total_steps = steps;
+    }
 
     /// Tokens that a step learns from, all its micro-batches together.
     pub fn tokens_per_step(&self) -> u64 {
@@ -165,10 +177,10 @@ impl Recipe {
     /// # Errors
     /// As [`TokenDataset::batch`].
     pub fn batch(&self, data: &TokenDataset, step: u64, micro: u32) -> Result<Batch> {
-        let Recipe { seed, batch_size, seq_len, accum, .. } = *self;
+        let Recipe { seed, batch_size, seq_len, accum, order, .. } = *self;
         let rows = |micro_batches: u32| (batch_size as u64).saturating_mul(micro_batches.into());
         let (first_row, step_rows) = (rows(micro), rows(accum));
-        data.rows(Origin { seed, step, first_row, step_rows }, [batch_size, seq_len])
+        data.rows(Origin { seed, step, first_row, step_rows, order }, [batch_size, seq_len])
     }
 
     /// What the memory of such a run of a model depends on.

@@ -5,6 +5,7 @@ use llm_core::base::{Message, thousands, with_causes};
 use llm_core::message;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
+use llm_run::budget::Unused;
 use llm_run::data::Report;
 use llm_run::training::{Early, Event};
 
@@ -17,6 +18,24 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
         Event::Step { report, done, total, rate, due: true } => {
             step(report, [*done, *total], *rate)
         }
+        Event::PlannedAgain { steps, before, .. } => {
+            message!(
+                "planned again by the time that steps take: {steps} {} in place of {}",
+                steps,
+                before
+            )
+        }
+        Event::Unused(Unused { used, of, steps: Some(steps) }) => message!(
+            "{:.0} of {:.0} s were used, as steps became faster: {load} with {steps} {} would use the rest",
+            used,
+            of,
+            steps
+        ),
+        Event::Unused(Unused { used, of, steps: None }) => message!(
+            "{:.0} of {:.0} s were used: after so many passes the text teaches nothing more, a longer one would",
+            used,
+            of
+        ),
         Event::Skipped { step, spike } => message!(
             "step {} skipped: loss {:+.1}, gradient norm {:+.1} standard deviations from the last {}",
             step,
@@ -49,7 +68,7 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
             step
         ),
         Event::Ended { ending: Ending::TimeIsUp { left }, step, .. } => message!(
-            "stopped at step {}: {max_time} is up; {} planned steps are left, {load} goes on with them",
+            "stopped at step {}: the time is up; {} planned steps are left, {load} goes on with them",
             step,
             left
         ),
@@ -134,7 +153,7 @@ pub fn unit(report: &Report) -> Message {
 /// Why there were fewer steps than planned.
 pub fn early(why: &Early) -> Message {
     match why {
-        Early::TimeIsUp(step) => message!("Stopped at step {}: {max_time} was up.", step),
+        Early::TimeIsUp(step) => message!("Stopped at step {}: the time was up.", step),
         Early::NoProgress(step) => {
             message!("Stopped at step {}: the validation loss no longer fell ({patience}).", step)
         }

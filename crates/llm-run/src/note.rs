@@ -16,6 +16,15 @@ pub enum Note {
         /// Chosen values by the names of the options. Asked for, they make the same run.
         settings: Vec<(&'static str, Value)>,
     },
+    /// The time is too short: the fewest steps of the smallest model take longer.
+    ShortTime {
+        /// These steps.
+        steps: u64,
+        /// Seconds that all of it takes about.
+        least: f64,
+    },
+    /// A table of pairs of tokens would make the run better, and its model stay here.
+    Tables,
     /// A vocabulary was learned from the text.
     Bpe {
         /// Tokens of the vocabulary.
@@ -185,6 +194,7 @@ impl Note {
         matches!(
             self,
             Note::NoCourse
+                | Note::ShortTime { .. }
                 | Note::LongWarmup { .. }
                 | Note::ShortCourse { .. }
                 | Note::RateTakenDown { .. }

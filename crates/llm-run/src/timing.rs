@@ -46,13 +46,14 @@ impl Hooks for Timed<'_> {
     }
 }
 
-/// How long a step takes, by steps for about `time`. One that would take long is estimated from two with fewer windows: what
+/// How long a step takes, by steps for about `time`, and what is made `of` them. One that would take long is estimated from two with fewer windows: what
 /// every step takes, and what a window does.
 pub(crate) fn step_seconds(
     trainer: &mut Trainer,
     data: &TokenDataset,
     stop: &mut Stop<'_>,
     time: Duration,
+    of: fn(&mut [f64]) -> f64,
 ) -> Result<f64> {
     let recipe = &trainer.recipe;
     let all = recipe.batch_size * recipe.accum as usize;
@@ -62,13 +63,13 @@ pub(crate) fn step_seconds(
     let window = flops / (1e9 * USUAL_SHARE * peak::gflops());
     let few = ((LONG.as_secs_f64() / window) as usize).max(1);
     if window * all as f64 <= LONG.as_secs_f64() * 2.0 || 2 * few >= all {
-        return Ok(middle(&mut timed_steps(trainer, data, stop, (FEWEST, time))?));
+        return Ok(of(&mut timed_steps(trainer, data, stop, (FEWEST, time))?));
     }
     // So long that caches and buffers no longer matter.
     let fewest = if window > LONG.as_secs_f64() { 1 } else { 2 };
     let mut some = |windows: usize| {
         (trainer.recipe.batch_size, trainer.recipe.accum) = (windows, 1);
-        timed_steps(trainer, data, stop, (fewest, time)).map(|mut seconds| middle(&mut seconds))
+        timed_steps(trainer, data, stop, (fewest, time)).map(|mut seconds| of(&mut seconds))
     };
     let (once, twice) = (some(few)?, some(2 * few)?);
     let of_one = (twice - once).max(0.0) / few as f64;
@@ -93,8 +94,13 @@ pub(crate) fn measured_time() -> Duration {
     set_by("LLM_ESTIMATE_MS").map_or(STEPS, Duration::from_millis)
 }
 
+/// The shortest.
+pub(crate) fn fastest(seconds: &mut [f64]) -> f64 {
+    seconds.iter().copied().reduce(f64::min).unwrap_or(0.0)
+}
+
 /// The middle one of all but the first.
-fn middle(seconds: &mut [f64]) -> f64 {
+pub(crate) fn middle(seconds: &mut [f64]) -> f64 {
     let from = usize::from(seconds.len() > 1);
     let rest = &mut seconds[from..];
     rest.sort_by(f64::total_cmp);

@@ -9,7 +9,7 @@ use llm_core::settings::Value;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Config, Tensor, TinyGPT, TokenDataset, ops};
 use llm_run::defaults::Start;
-use llm_run::settings::{Given, new_model, new_recipe};
+use llm_run::settings::{Given, new_model, new_recipe, rate_for};
 
 pub fn add(values: &mut Values) {
     equations(values);
@@ -22,6 +22,8 @@ fn equations(values: &mut Values) {
     let Value::Float(momentum) = Muon::ROW.settings[0].1 else { panic!("a momentum") };
     values.insert("muon.momentum", list![momentum]);
     values.insert("muon.scale", list![1, 1, 1, muon::SCALE]);
+    let rates = [u64::MAX, 1].map(|steps| f64::from(rate_for(steps)));
+    values.insert("math.rate", [&[(rate_for(1000) * 1000.0).into()], &rates[..]].concat());
     let (root, cubic) = ((2.0 / std::f64::consts::PI).sqrt(), 0.044_715);
     let x: Vec<f32> = (-30..30).map(|i| i as f32 / 10.0).collect();
     let y = ops::gelu(&Tensor::from_vec(&[x.len()], x.clone()).unwrap()).unwrap();

@@ -46,7 +46,7 @@ pub fn add(values: &mut Values) {
     let [f16, bf16] = [Precision::F16, Precision::Bf16].map(|kind| kind.bits() as f64);
     values.insert("precision.f16", vec![f16, bf16]);
     let rounded = |x: f32| {
-        let (mut c, work) = ([0.0], Execution { threads: Threads::One, precision: Precision::F16 });
+        let (mut c, work) = ([0.0], Execution { precision: Precision::F16, ..Threads::One.into() });
         gemm(1.0, matrix(&[x], 1, 1), matrix(&[1.0], 1, 1), 0.0, matrix_mut(&mut c, 1, 1), work);
         c[0]
     };

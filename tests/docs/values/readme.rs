@@ -60,8 +60,7 @@ fn range(measured: &Value) -> Vec<f64> {
         names.iter().map(|name| row(rows, name, [column])[0]).collect()
     };
     let sizes = ["w1", "w3", "w4"];
-    let mut avx2 = Vec::new();
-    flatten(&measured["avx2"], &mut avx2);
+    let avx2 = column(&measured["avx2"]["steps"], &sizes, 3);
     let xeon = column(&measured["intel"]["steps"], &sizes[..2], 3);
     let [stock, forced] = [3, 5].map(|at| column(&measured["ratios"], &sizes, at));
     [ends(&stock), list![512], ends(&forced), ends(&avx2), ends(&xeon)].concat()

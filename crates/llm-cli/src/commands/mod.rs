@@ -122,7 +122,7 @@ fn kept_command(program: &Program) -> clap::Command {
 /// Whatever the run would be refused for, and when standard output fails.
 fn print_config(program: &Program, args: &TrainArgs, of: &Options, threads: usize) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: None };
-    let (options, _) = &in_time(&program.models, of, &clock)?;
+    let options = &in_time(&program.models, of, &clock)?.options;
     let plan = watched(args.output.quiet(), |watch| Plan::new(&program.models, options, watch))?;
     let decided = &plan.decided();
     print(settings::printable_config(program.models.name, decided, args, options, threads))

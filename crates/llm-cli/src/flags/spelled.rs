@@ -70,6 +70,9 @@ pub(super) const SPELLED: &[Spelling] = &[
             /// Like fan-in; what blocks add to the stream starts at 0
             /// zh: 同 fan-in；各块加到残差流上的从 0 开始
             "zero-out",
+            /// Like zero-out; an output head of its own starts at 0 too
+            /// zh: 同 zero-out；单独的输出头也从 0 开始
+            "zero-head",
     ]),
     Spelling::of("steps").or(&["max-steps", "max-iters"]).often(),
     Spelling::of("batch").value("B").or(&["batch-size"]).often(),
@@ -81,6 +84,14 @@ pub(super) const SPELLED: &[Spelling] = &[
             /// All tokens
             /// zh: 全部词元
             "all",
+    ]),
+    Spelling::of("order").words(described![
+            /// Each is drawn from all
+            /// zh: 每个都从全部里抽
+            "random",
+            /// Shuffled passes: none comes again before all others have
+            /// zh: 打乱后一遍一遍地学：全部学过才会再次出现
+            "passes",
     ]),
     Spelling::of("dropout").value("P").often(),
     Spelling::of("lr").or(&["learning-rate"]).often(),

@@ -1,5 +1,6 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
+use super::order;
 use super::passages::Passages;
 use super::tokens::{Store, StoredTokens};
 use super::{ByteFiles, Window, Windows};
@@ -7,7 +8,7 @@ use crate::base::rng::{below, stream};
 use crate::base::{Error, Message, Result, TokenId, memory};
 use crate::buffer;
 use crate::message;
-use crate::model::{Batch, BatchShape, Origin};
+use crate::model::{Batch, BatchShape, Origin, WindowOrder};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -152,7 +153,8 @@ impl TokenDataset {
         self.rows(Origin { seed, step, ..Origin::default() }, shape)
     }
 
-    /// The rows of a step's batch from `origin.first_row` on: what [`TokenDataset::batch`] of
+    /// The rows of a step's batch from `origin.first_row` on, in the order that it names: where that is
+    /// [`WindowOrder::Random`], what [`TokenDataset::batch`] of
     /// `origin.step_rows` has there. Micro-batches are made of them.
     ///
     /// # Errors
@@ -172,11 +174,19 @@ impl TokenDataset {
             if let Some((windows, _)) = &alone {
                 return windows[row];
             }
-            let row = origin.first_row.wrapping_add(row as u64);
-            let mut rng = stream(origin.seed, b"batch\0\0\0", origin.step, row);
-            let start = match fitting {
-                Some(starts) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
-                _ => below(&mut rng, room),
+            let documents = fitting.filter(|starts| !starts.is_empty());
+            let start = match (origin.order, documents) {
+                (WindowOrder::Random, documents) => {
+                    let row = origin.first_row.wrapping_add(row as u64);
+                    let mut rng = stream(origin.seed, b"batch\0\0\0", origin.step, row);
+                    let place = below(&mut rng, documents.map_or(room, <[usize]>::len));
+                    documents.map_or(place, |starts| starts[place])
+                }
+                (WindowOrder::Passes, Some(starts)) => {
+                    let (_, document) = order::of_row(origin, row as u64, starts.len() as u64);
+                    starts[document as usize]
+                }
+                (WindowOrder::Passes, None) => order::start_of_row(origin, row as u64, room, t),
             };
             Window { start, len: t }
         };

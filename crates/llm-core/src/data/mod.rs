@@ -2,6 +2,7 @@
 
 mod dataset;
 mod files;
+mod order;
 mod passages;
 mod passes;
 mod tokens;

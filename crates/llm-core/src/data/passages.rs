@@ -34,7 +34,7 @@ impl Passages {
     /// # Errors
     /// As [`Pass::new`].
     pub fn rows(&self, origin: Origin, batch_size: usize) -> Result<(Vec<Window>, u64)> {
-        let Origin { seed, step, first_row, step_rows } = origin;
+        let Origin { seed, step, first_row, step_rows, .. } = origin;
         let end = first_row.saturating_add(batch_size as u64);
         let rows = usize::try_from(step_rows.max(end)).unwrap_or(usize::MAX);
         let (number, place) = Pass::of(step, self.windows.len(), rows);

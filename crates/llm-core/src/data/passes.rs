@@ -139,7 +139,7 @@ mod tests {
         let firsts = |data: &TokenDataset, seed, step, size: usize| {
             let mut firsts = Vec::new();
             for first_row in (0..12).step_by(size) {
-                let origin = Origin { seed, step, first_row, step_rows: 12 };
+                let origin = Origin { seed, step, first_row, step_rows: 12, ..Origin::default() };
                 let batch = data.rows(origin, [size, 64]).unwrap();
                 let all = data.batch(seed, step, [12, 64]).unwrap();
                 assert_eq!(batch.step_targets, Some(all.counted() as u64));

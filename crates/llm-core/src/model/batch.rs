@@ -2,9 +2,10 @@
 
 #[cfg(doc)]
 use super::TinyGPT;
-use crate::base::TokenId;
+use crate::base::{TokenId, choices};
 use crate::buffer;
 use crate::kernels::cross_entropy;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// B windows of T tokens and the token that follows each position.
@@ -43,6 +44,18 @@ impl From<[usize; 2]> for BatchShape {
     }
 }
 
+/// In which order the windows of a text, or its documents, are learned. Conversations always come in passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WindowOrder {
+    /// Each is drawn from all: after a pass's worth of tokens 1/e of a text has not been seen.
+    #[default]
+    Random,
+    /// Shuffled passes: none comes again before all others have come.
+    Passes,
+}
+
+choices!(WindowOrder, Random = "random", Passes = "passes");
+
 /// What decides a batch, and every other random choice about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -55,6 +68,8 @@ pub struct Origin {
     /// Rows of the whole step, all micro-batches together; what is less than those of the batch itself
     /// stands for these.
     pub step_rows: u64,
+    /// In which order windows come.
+    pub order: WindowOrder,
 }
 
 impl Batch {

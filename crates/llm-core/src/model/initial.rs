@@ -32,8 +32,8 @@ pub(super) fn initial(config: &Config, seed: u64, name: &str, param: &Param) -> 
 /// The standard deviation of a weight's first values.
 fn deviation(config: &Config, fan_in: usize, role: Role) -> f32 {
     match (config.init, role) {
-        (Init::ZeroOut, Role::IntoStream) => 0.0,
-        (Init::FanIn | Init::ZeroOut, _) => 1.0 / (fan_in as f32).sqrt(),
+        (Init::ZeroOut | Init::ZeroHead, Role::IntoStream) | (Init::ZeroHead, Role::Head) => 0.0,
+        (Init::FanIn | Init::ZeroOut | Init::ZeroHead, _) => 1.0 / (fan_in as f32).sqrt(),
         // Added to the stream 2L times in all; so much smaller, the sum keeps its size.
         (Init::Gpt2, Role::IntoStream) => 0.02 / (2.0 * config.n_layers as f32).sqrt(),
         (Init::Gpt2, _) => 0.02,
@@ -52,10 +52,12 @@ impl Config {
     /// own row, whose score is then C·s, or that over √2 where a row for the position was added. The
     /// model expects each token again: ln(V·e^(½·σ²) + e^(C·s)).
     pub fn first_loss(&self) -> f64 {
-        let s = f64::from(deviation(self, self.d_model, Role::Head));
+        let role = if self.tied_head { Role::Table } else { Role::Head };
+        let s = f64::from(deviation(self, self.d_model, role));
         let c = self.d_model as f64;
         let others = libm::log(self.vocab_size as f64) + 0.5 * c * s * s;
-        if !self.tied_head || self.init != Init::ZeroOut {
+        let adds_nothing = matches!(self.init, Init::ZeroOut | Init::ZeroHead);
+        if !(self.tied_head && adds_nothing) {
             return others;
         }
         let beside = if self.positions == Positions::Learned { 2f64.sqrt() } else { 1.0 };

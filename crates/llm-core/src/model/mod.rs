@@ -25,7 +25,7 @@ mod workspace;
 pub use crate::ops::{Context, NORM_EPS, Place, Probe};
 pub use attention::{Attention, check_attention};
 pub use attention_spec::{AttentionSpec, Kept};
-pub use batch::{Batch, BatchShape, Mode, Origin};
+pub use batch::{Batch, BatchShape, Mode, Origin, WindowOrder};
 pub use block::Block;
 pub use config::Config;
 pub use contract::{Breach, Clause, check_contract};

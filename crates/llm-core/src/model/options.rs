@@ -17,9 +17,11 @@ pub enum Init {
     /// As [`Init::FanIn`], but what is added to the residual stream starts at 0: a new block adds
     /// nothing, and every layer sees the token itself at first.
     ZeroOut,
+    /// As [`Init::ZeroOut`], and an output head of its own starts at 0 too: the first loss is ln V.
+    ZeroHead,
 }
 
-choices!(Init, FanIn = "fan-in", Gpt2 = "gpt2", ZeroOut = "zero-out");
+choices!(Init, FanIn = "fan-in", Gpt2 = "gpt2", ZeroOut = "zero-out", ZeroHead = "zero-head");
 
 /// Which form of GELU an [`Mlp::Gelu`] has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,10 +3,11 @@
 use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
 use crate::kernels::gemm::Precision;
+use crate::model::WindowOrder;
 use crate::optim::ScheduleKind;
 use crate::recipe::{LossOn, Recipe};
 
-named!(ScheduleKind, Precision, LossOn);
+named!(ScheduleKind, Precision, LossOn, WindowOrder);
 
 /// The name of the optimizer. The caller knows which names there are: see [`Recipe::check_with`].
 const OPTIMIZER: Row<Recipe> = Row {
@@ -45,4 +46,5 @@ pub const RECIPE: &[Row<Recipe>] = &[
     row!("train.seed", seed, "seed"),
     row!("train.val_frac", val_frac, "val_frac"),
     row!(later "train.loss_on", loss_on, "loss_on"),
+    row!(later "train.order", order, "order"),
 ];

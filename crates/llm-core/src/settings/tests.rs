@@ -3,7 +3,7 @@
 use super::*;
 use crate::base::Error;
 use crate::kernels::gemm::Precision;
-use crate::model::{Activation, Init, Mlp, Norm, Positions};
+use crate::model::{Activation, Init, Mlp, Norm, Positions, WindowOrder};
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
 use crate::recipe::{DataForm, EndOfText, LossOn};
 
@@ -66,6 +66,7 @@ fn recipe() -> Recipe {
         seed: 27,
         val_frac: 0.375,
         loss_on: LossOn::All,
+        order: WindowOrder::Passes,
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },
         val_data: Some(DataSource::Files {
             len: 30,
@@ -164,6 +165,7 @@ fn every_field_has_one_row() {
         seed: _,
         val_frac: _,
         loss_on: _,
+        order: _,
         data: _,
         val_data: _,
     } = recipe();
@@ -188,6 +190,7 @@ fn every_field_has_one_row() {
         "seed",
         "val_frac",
         "loss_on",
+        "order",
     ];
     assert_eq!(
         RECIPE.iter().map(|row| row.key).collect::<Vec<_>>(),

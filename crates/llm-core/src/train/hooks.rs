@@ -152,6 +152,16 @@ pub trait Hooks: Send {
     fn before_next(&mut self, _run: Snapshot<'_>, _left: u64) -> Result<Flow> {
         Ok(Flow::Continue(()))
     }
+
+    /// How many steps there are still to be, of which `left` are planned: after
+    /// [`before_next`](Hooks::before_next). Where it is another number, the recipe's end moves, and a
+    /// horizon of the rate that ended with it. Of several processes all must come to the same.
+    ///
+    /// # Errors
+    /// The hook's own.
+    fn steps_left(&mut self, _run: Snapshot<'_>, left: u64, _work: &mut dyn Work) -> Result<u64> {
+        Ok(left)
+    }
 }
 
 /// No hooks.
@@ -200,6 +210,11 @@ impl<A: Hooks, B: Hooks> Hooks for (A, B) {
     fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> Result<Flow> {
         Ok(first_break([self.0.before_next(run, left)?, self.1.before_next(run, left)?]))
     }
+
+    fn steps_left(&mut self, run: Snapshot<'_>, left: u64, work: &mut dyn Work) -> Result<u64> {
+        let left = self.0.steps_left(run, left, work)?;
+        self.1.steps_left(run, left, work)
+    }
 }
 
 fn first_break([first, second]: [Flow; 2]) -> Flow {
@@ -227,5 +242,6 @@ impl<H: Hooks + ?Sized> Hooks for &mut H {
         fn evaluated(run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow>;
         fn save(run: Snapshot<'_>) -> Result<()>;
         fn before_next(run: Snapshot<'_>, left: u64) -> Result<Flow>;
+        fn steps_left(run: Snapshot<'_>, left: u64, work: &mut dyn Work) -> Result<u64>;
     }
 }

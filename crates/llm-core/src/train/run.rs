@@ -55,7 +55,7 @@ impl Trainer {
     /// Trains: the steps of the plan, and between them what the plan and the hooks want done.
     ///
     /// After a step, in this order: [`Hooks::after_step`]; if due, the measurement and
-    /// [`Hooks::evaluated`]; if due, [`Hooks::save`]; [`Hooks::before_next`]. The last step is
+    /// [`Hooks::evaluated`]; if due, [`Hooks::save`]; [`Hooks::before_next`]; [`Hooks::steps_left`]. The last step is
     /// followed by the first of these only: what comes after a run is its caller's.
     ///
     /// `work` does the steps, usually [`OneProcess`]. Of a
@@ -107,7 +107,8 @@ impl Trainer {
         hooks: &mut dyn Hooks,
         whole: &mut u64,
     ) -> Result<Ending> {
-        for done in 1..=plan.steps {
+        let mut left = plan.steps;
+        while left > 0 {
             let report = match self.step_with(data, work, hooks) {
                 Err(Error::Stopped { .. }) => return Ok(Ending::Interrupted),
                 done => done?,
@@ -119,7 +120,7 @@ impl Trainer {
             if let Flow::Break(ending) = agree(work, flow)? {
                 return Ok(ending);
             }
-            let left = plan.steps - done;
+            left -= 1;
             let step = self.step;
             let due = |every: u64| every > 0 && step.is_multiple_of(every) && left > 0;
             let mut flow = Flow::Continue(());
@@ -142,6 +143,11 @@ impl Trainer {
                 let flow = hooks.before_next(Snapshot::from(&*self), left)?;
                 if let Flow::Break(ending) = agree(work, flow)? {
                     return Ok(ending);
+                }
+                let planned = hooks.steps_left(Snapshot::from(&*self), left, work)?;
+                if planned != left {
+                    left = planned;
+                    self.recipe.end_at(step.saturating_add(left));
                 }
             }
         }
@@ -197,7 +203,7 @@ mod tests {
     use crate::autograd::Gradients;
     use crate::checkpoint::{TokenizerSpec, to_bytes};
     use crate::model::TinyGPT;
-    use crate::optim::Optimizer;
+    use crate::optim::{Optimizer, Schedule, ScheduleKind};
     use crate::train::Evaluation;
     use crate::train::StepReport;
     use crate::{Config, Recipe};
@@ -315,5 +321,44 @@ mod tests {
         let bytes = |of: &Trainer| to_bytes(of, &TokenizerSpec::bytes(), true).unwrap();
         assert_eq!(there.step, 4);
         assert!(bytes(&there) == bytes(&here));
+    }
+
+    /// Ends at step `total`, which is decided at step `after`.
+    struct Otherwise {
+        after: u64,
+        total: u64,
+    }
+
+    impl Hooks for Otherwise {
+        fn steps_left(&mut self, run: Snapshot<'_>, left: u64, _: &mut dyn Work) -> Result<u64> {
+            Ok(if run.step == self.after { self.total - run.step } else { left })
+        }
+    }
+
+    /// While the rate does not fall, a run that is planned again is the one that was planned so at first.
+    #[test]
+    fn planned_again_before_the_rate_falls_is_planned_at_first() {
+        let bytes = |of: &Trainer| to_bytes(of, &TokenizerSpec::bytes(), true).unwrap();
+        for total in [5, 9, 14] {
+            let trainer = |steps| {
+                let schedule = Schedule {
+                    kind: ScheduleKind::Linear,
+                    min_lr: 0.0,
+                    warmup_steps: 3,
+                    decay_steps: steps,
+                    ..Schedule::constant(0.1)
+                };
+                let recipe = Recipe { schedule, ..Recipe::new([2, 4], steps, 0.1) };
+                Trainer::fresh(Config::new(256, 4, 4, 1), recipe).unwrap()
+            };
+            let (_, data) = start();
+            let (mut again, mut first) = (trainer(9), trainer(total));
+            let mut hooks = (Otherwise { after: 4, total }, Seen::default());
+            let plan = RunPlan::new(9);
+            again.run(&data, &plan, &mut OneProcess, &mut hooks).unwrap();
+            first.finish(&data).unwrap();
+            assert_eq!((again.step, again.recipe.total_steps), (total, total));
+            assert!(bytes(&again) == bytes(&first));
+        }
     }
 }

@@ -4,27 +4,31 @@
 //! | file | holds |
 //! |---|---|
 //! | `choose.rs` | the decision, a function of numbers alone |
+//! | `deadline.rs` | the steps planned again, when some have been timed |
 //! | `filled.rs` | options with what is chosen in the gaps |
 
 mod choose;
+mod deadline;
 mod filled;
 
 pub use choose::{Chosen, SIZES, Size, TextLength, Trial, choose};
+pub use deadline::{Deadline, Unused};
 
 use crate::clock::TimeBudget;
 use crate::data::Input;
 use crate::defaults::INTERVAL;
-use crate::error::{Result, usage};
+use crate::error::{Result, RunError, usage};
 use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
 use crate::plan::{fitted, untaught};
 use crate::settings::whole;
-use crate::timing::{measured_time, step_seconds};
+use crate::timing::{fastest, measured_time, step_seconds};
 use crate::tokenizers;
-use choose::{FEWEST_STEPS, MOST_PASSES, MOST_PASSES_LEARNED};
+use choose::{MOST_PASSES, MOST_PASSES_LEARNED};
 use filled::Filled;
 use llm_core::model::Footprint;
+use llm_core::optim::ScheduleKind;
 use llm_core::recipe::DataForm;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
@@ -47,19 +51,28 @@ const CUT_A_SECOND: f64 = 15e6;
 /// Bytes that a token of a learned vocabulary stands for, at least.
 const BYTES_A_TOKEN: f64 = 2.5;
 
+/// A run for which what was not given is chosen.
+#[derive(Clone, Debug, Default)]
+pub struct InTime {
+    /// The options with all that was chosen. These alone make the same run, as long as it is not planned again.
+    pub options: Options,
+    /// What was chosen, and what else there is to say.
+    pub notes: Vec<Note>,
+    /// When the run is to be over; `None`: it takes as long as it does.
+    pub deadline: Option<Deadline>,
+}
+
 /// The options with everything chosen that was not given, so that the whole run, which began with the
-/// clock, fits into [`Options::time`]; and a note on what was chosen. These options alone make the same run.
+/// clock, fits into [`Options::time`]. A time that is too short for anything has the fewest steps.
 /// Without such a time the options are returned as they are.
 ///
 /// # Errors
-/// [`RunError::Usage`](crate::error::RunError::Usage) where there is nothing to choose, and for a time that is too short; else what a run
+/// [`RunError::Usage`](crate::error::RunError::Usage) where there is nothing to choose; else what a run
 /// of these options is refused for.
-pub fn in_time(
-    models: &Models,
-    options: &Options,
-    clock: &TimeBudget,
-) -> Result<(Options, Option<Note>)> {
-    let Some(time) = options.time else { return Ok((options.clone(), None)) };
+pub fn in_time(models: &Models, options: &Options, clock: &TimeBudget) -> Result<InTime> {
+    let Some(time) = options.time else {
+        return Ok(InTime { options: options.clone(), ..InTime::default() });
+    };
     options.check_device()?;
     refuse(options)?;
     let input = text(&options.data)?;
@@ -104,23 +117,35 @@ pub fn in_time(
         eval_every,
         most_passes: if filled.learns() { MOST_PASSES_LEARNED } else { MOST_PASSES },
     };
-    let Some(Chosen { size, steps, dropout }) = choose(&text, left(), &trials) else {
-        let steps = trials.first().map_or(0.0, |first| first.seconds(FEWEST_STEPS, &text));
-        let least = (seconds * PLANNED - left() + steps) / PLANNED;
-        return usage(message!(
-            "{time} {}s is too short: reading the text, {} steps of the smallest model and the \
-             measurement take about {:.0} s here",
-            seconds,
-            FEWEST_STEPS,
-            least.ceil()
-        ));
+    let chosen = choose(&text, left(), &trials);
+    let of =
+        |chosen: Chosen| Some((chosen, trials.iter().find(|trial| trial.size == chosen.size)?));
+    let Some((Chosen { size, steps, dropout }, trial)) = chosen.and_then(of) else {
+        return Err(RunError::Internal(message!("no size of a model was tried")));
     };
+    let least = seconds * PLANNED - left() + trial.seconds(steps, &text);
+    let is_short = least > seconds;
     filled.size(models, &SIZES[size]);
     filled.put("dropout", dropout);
     filled.put("steps", steps);
+    // What follows from the steps is said, too: they are planned again, and it stays.
+    let recipe = untaught(models, &filled.options, vocab_size)?.recipe;
+    let warmup = recipe.schedule.warmup_steps;
+    if recipe.schedule.kind != ScheduleKind::Constant {
+        filled.put("warmup", warmup);
+    }
+    filled.put("lr", recipe.schedule.lr);
+    let tables = filled.learns() && models.offers(TABLES) && !options.given.contains_key(TABLES);
     let Filled { options, settings } = filled;
-    Ok((Options { time: None, ..options }, Some(Note::Chosen { seconds, bytes, settings })))
+    let mut notes = vec![Note::Chosen { seconds, bytes, settings }];
+    notes.extend(is_short.then_some(Note::ShortTime { steps, least }));
+    notes.extend(tables.then_some(Note::Tables));
+    let deadline = (!is_short).then(|| Deadline::new(seconds, warmup, text, *trial));
+    Ok(InTime { options: Options { time: None, ..options }, notes, deadline })
 }
+
+/// The setting of tables of n-grams.
+const TABLES: &str = "ngrams";
 
 /// The lengths of conversations.
 #[derive(Debug)]
@@ -164,6 +189,8 @@ fn refuse(options: &Options) -> Result<()> {
         message!("{time} needs {data}")
     } else if options.given.contains_key("steps") || options.epochs.is_some() {
         message!("{time} chooses the steps: leave {steps} and {epochs} out")
+    } else if options.members > 1 {
+        message!("{time} measures one process: what it chooses there can be typed for several")
     } else if options.data_as == Some(DataForm::U16) {
         numbers()
     } else if piped {
@@ -226,8 +253,9 @@ fn trials(
         val_frac = recipe.val_frac;
         let windows = 2 * recipe.batch_size * recipe.seq_len;
         let text = (0..=windows).map(|place| (place % vocab) as TokenId).collect();
-        let step =
-            step_seconds(&mut trainer, &TokenDataset::from_tokens(text), &mut || false, short)?;
+        let text = TokenDataset::from_tokens(text);
+        // A machine that is busy for a moment is not slow.
+        let step = step_seconds(&mut trainer, &text, &mut || false, short, fastest)?;
         let parameters = trainer.model.parameter_count();
         trials.push(Trial { size: number, step, tokens, parameters });
         before = Some((filled.options, flops));

@@ -13,8 +13,9 @@ use crate::options::Options;
 use crate::settings::{self, Given};
 use crate::tokenizers::{self, Choice, Made, Watching};
 use llm_core::model::{Footprint, check_attention};
-use llm_core::optim::{AdamW, OptimizerRow};
+use llm_core::optim::{AdamW, Muon, OptimizerRow};
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
+use llm_core::settings::Value;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT, message};
@@ -174,10 +175,18 @@ impl Settings {
     }
 }
 
+/// Muon's momentum for texts, whose runs are short: 0.007 to 0.027 bits a byte better than its usual 0.95 in
+/// six of six runs of 250 to 1,400 steps on two texts.
+const MOMENTUM: f32 = 0.9;
+
 /// Decides everything that needs neither files nor memory.
 pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let stories = options.data.is_empty();
-    let (start, given) = (Start::choose(options.preset, stories), options.given.clone());
+    let (start, mut given) = (Start::choose(options.preset, stories), options.given.clone());
+    if start == Start::Text && options.arch.is_none() {
+        // Whatever the set of options that a text has by default: a head of its own learns faster.
+        given.entry("tied_head").or_insert(Value::Bool(false));
+    }
     let arch = options.arch.or((start == Start::Text).then_some(models.for_text));
     let options = &Options { arch, ..options.clone() };
     if options.allow_data_change.is_some() {
@@ -211,6 +220,9 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     if !notes.is_empty() {
         recipe.optimizer = AdamW::NAME.into();
     }
+    if start == Start::Text && recipe.optimizer == Muon::NAME {
+        recipe.optimizer_settings.insert("momentum", Value::Float(MOMENTUM))?;
+    }
     let own = settings::set_own(&mut recipe, &options.optimizer_set, models.optimizers);
     own.map_err(named_by_option)?;
     recipe.data = Input::stories().source(); // until the files are read
@@ -233,6 +245,8 @@ pub(super) fn plan_epochs(options: &Options, tokens: usize, settings: &mut Setti
     let Settings { recipe, optimizers, .. } = settings;
     let Some(epochs) = options.epochs else { return Ok(()) };
     recipe.total_steps = steps_of(epochs, tokens, recipe)?;
+    let start = Start::choose(options.preset, options.data.is_empty());
+    settings::rate_of_steps(recipe, start, &options.given);
     settings::follow(recipe, &options.given, |_| true).map_err(named_by_option)?;
     recipe.check_with(optimizers).map_err(named_by_option)
 }

@@ -2,7 +2,7 @@
 
 use super::given::Given;
 use super::row::{Initial, Setting};
-use super::table::settings;
+use super::table::{rate_for, settings};
 use crate::defaults::Start;
 use llm_core::base::Message;
 use llm_core::optim::{OptimizerRow, find_optimizer};
@@ -64,8 +64,16 @@ pub fn new_recipe(start: Start, given: &Given) -> Result<Recipe> {
     fill(RECIPE, &mut recipe, |setting, _, recipe| {
         given_to(recipe, setting, given).or_else(|| setting.initial(start))
     })?;
+    rate_of_steps(&mut recipe, start, given);
     follow(&mut recipe, given, |_| true)?;
     Ok(recipe)
+}
+
+/// The peak of the rate of a new run on a text follows its steps, where none was given.
+pub fn rate_of_steps(recipe: &mut Recipe, start: Start, given: &Given) {
+    if start == Start::Text && !given.contains_key("lr") {
+        recipe.schedule.lr = rate_for(recipe.total_steps);
+    }
 }
 
 /// Gives the optimizer of the recipe these numbers of its own, each as NAME=X.

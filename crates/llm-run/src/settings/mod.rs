@@ -21,7 +21,7 @@ mod table;
 mod tests;
 
 pub use attention::{ATTENTION, AttentionRow, attention_of, largest_divisor, usual_heads};
-pub use fill::{fill, follow, new_model, new_recipe, of_field, of_key, set_own};
+pub use fill::{fill, follow, new_model, new_recipe, of_field, of_key, rate_of_steps, set_own};
 pub use given::{Given, whole};
 pub use row::{Initial, OnLoad, Setting};
-pub use table::{ALL_OPTIONS, FURTHER, SETTINGS, all_settings, settings, settings_of};
+pub use table::{ALL_OPTIONS, FURTHER, SETTINGS, all_settings, rate_for, settings, settings_of};

@@ -12,7 +12,7 @@ use llm_core::settings::Value;
 /// Settings of core that a run may be asked for, in the order of a help. Keys, types and ranges are
 /// in the rows of `llm_core::settings`; how a setting is typed, where that is more than its name,
 /// is in `llm_cli::flags::spelled`, in the same order.
-pub const SETTINGS: [Setting; 28] = with_texts![
+pub const SETTINGS: [Setting; 29] = with_texts![
     /// Share of the data kept for validation, the last part [default: 0.1]
     /// zh: 留作验证的数据所占比例，取末尾 [默认：0.1]
     row("train.val_frac", "val_frac").starts(|start| Value::Double(start.of([0.1, 0.1, 0.0]))),
@@ -28,8 +28,8 @@ pub const SETTINGS: [Setting; 28] = with_texts![
     /// Norms with gain and bias
     /// zh: 归一化带增益和偏置
     fixed("model.norm_affine", "norm_affine"),
-    /// The output head shares the token table
-    /// zh: 输出头与词元表共用权重
+    /// The output head shares the token table [default: as {arch} has it; for a text without {arch}, 0]
+    /// zh: 输出头与词元表共用权重 [默认：由 {arch} 决定；学文本而不给 {arch} 时是 0]
     fixed("model.tied_head", "tied_head"),
     /// The output head has a bias
     /// zh: 输出头带偏置
@@ -43,7 +43,7 @@ pub const SETTINGS: [Setting; 28] = with_texts![
     /// How weights start
     /// zh: 权重的初始值
     fixed("model.init", "init")
-        .starts(|start| Value::Text(start.of(["zero-out", "zero-out", "fan-in"]).into())),
+        .starts(|start| Value::Text(start.of(["zero-out", "zero-head", "fan-in"]).into())),
     /// Steps in all; with {load}: that many more
     /// zh: 总步数；加 {load} 时是再走这么多步
     row("train.total_steps", "steps")
@@ -58,12 +58,16 @@ pub const SETTINGS: [Setting; 28] = with_texts![
     /// What is learned of conversations [default: answers]
     /// zh: 对话里学哪些词元 [默认：answers]
     row("train.loss_on", "loss_on"),
+    /// In which order the windows of a text, or the stories, are learned
+    /// zh: 按什么次序学文本的窗口或各个故事
+    row("train.order", "order")
+        .starts(|start| Value::Text(start.of(["random", "passes", "random"]).into())),
     /// Probability that a number inside the model is dropped in training [default: 0]
     /// zh: 训练时模型内部的一个数被丢弃的概率 [默认：0]
     row("model.dropout", "dropout"),
-    /// Peak learning rate
-    /// zh: 学习率的峰值
-    row("train.lr", "lr").starts(|start| Value::Float(start.of([1.2e-2, 4e-3, 3e-4]))),
+    /// Peak learning rate; of a text the default follows the steps, 0.01 for up to 700 of them
+    /// zh: 学习率的峰值；学文本时默认值随步数而定，700 步以内是 0.01
+    row("train.lr", "lr").starts(|start| Value::Float(start.of([1.2e-2, LOWEST_RATE, 3e-4]))),
     /// The rate's course after the warm-up [default: linear]
     /// zh: 预热之后学习率的走法 [默认：linear]
     row("train.schedule", "schedule")
@@ -164,6 +168,18 @@ pub fn all_settings() -> impl Iterator<Item = &'static Setting> {
 pub fn settings_of(models: &Models) -> impl Iterator<Item = &'static Setting> {
     all_settings()
         .filter(move |setting| !ALL_OPTIONS.contains(&setting.name) || models.offers(setting.name))
+}
+
+/// The peak of the rate for a text that is learned in many steps.
+const LOWEST_RATE: f32 = 4e-3;
+/// The peak for few.
+const HIGHEST_RATE: f32 = 1e-2;
+/// Peak times steps, between these two: 1e-2 is better up to some 700 steps, 4e-3 from some 1,750 on.
+const RATE_BY_STEPS: f32 = 7.0;
+
+/// The peak of the rate for a text that is learned in this number of steps.
+pub fn rate_for(steps: u64) -> f32 {
+    (RATE_BY_STEPS / steps.max(1) as f32).clamp(LOWEST_RATE, HIGHEST_RATE)
 }
 
 /// Whether the rate falls, and so has an end and a horizon.

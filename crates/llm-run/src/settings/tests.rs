@@ -87,8 +87,8 @@ fn some_settings_follow_from_others() {
     let (steps, horizon) = (("steps", Value::Whole(400)), ("decay_steps", Value::Whole(60)));
     let lowest = ("min_lr", Value::Float(1e-6));
     assert_eq!(course(&[]), (4e-3, 0.0, 100, 2000));
-    assert_eq!(course(&[&steps]), (4e-3, 0.0, 20, 400));
-    assert_eq!(course(&[&steps, &horizon]), (4e-3, 0.0, 3, 60));
+    assert_eq!(course(&[&steps]), (1e-2, 0.0, 20, 400));
+    assert_eq!(course(&[&steps, &horizon]), (1e-2, 0.0, 3, 60));
     assert_eq!(course(&[&lowest]), (4e-3, 1e-6, 100, 2000));
-    assert_eq!(course(&[&constant, &steps, &horizon, &lowest]), (4e-3, 4e-3, 0, 0));
+    assert_eq!(course(&[&constant, &steps, &horizon, &lowest]), (1e-2, 1e-2, 0, 0));
 }

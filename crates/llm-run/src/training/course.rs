@@ -40,6 +40,7 @@ impl Training<'_> {
             is_first: work.rank() == 0,
             guard,
             limit,
+            after_first: None,
             pace,
             skipped_in_a_row: 0,
             report: None,
@@ -72,6 +73,8 @@ struct Course<'r, 'a> {
     is_first: bool,
     guard: Option<SpikeGuard>,
     limit: Option<TimeLimit>,
+    /// When the first step was done: it finds caches and buffers empty.
+    after_first: Option<Instant>,
     pace: Pace,
     /// Steps that the guard left out in a row.
     skipped_in_a_row: u32,
@@ -168,6 +171,7 @@ impl Hooks for Course<'_, '_> {
             return Err(RunError::Spikes { step: run.step, skipped, kept }.in_hook());
         }
         let due = self.pace.step(report.tokens);
+        self.after_first.get_or_insert_with(Instant::now);
         let Pace { done, total, rate, .. } = self.pace;
         let Training { face, store, .. } = &mut *self.run;
         face.event(&Event::Step { report, done, total, rate, due });
@@ -232,5 +236,30 @@ impl Hooks for Course<'_, '_> {
             self.resume();
         }
         self.limit.as_mut().map_or(Ok(Flow::Continue(())), |limit| limit.before_next(run, left))
+    }
+
+    fn steps_left(
+        &mut self,
+        run: Snapshot<'_>,
+        left: u64,
+        work: &mut dyn Work,
+    ) -> llm_core::Result<u64> {
+        let deadline = self.run.deadline.filter(|of| of.settled_after == run.step);
+        let (Some(deadline), Some(first)) = (deadline, self.after_first) else { return Ok(left) };
+        let step = first.elapsed().as_secs_f64() / (self.pace.done - 1).max(1) as f64;
+        let elapsed = self.run.clock.begin.elapsed().as_secs_f64();
+        let mut steps = deadline.steps(run.step, elapsed, step).to_le_bytes();
+        work.broadcast(&mut steps)?; // clocks differ
+        let (steps, before) = (u64::from_le_bytes(steps), run.step + left);
+        if steps != before {
+            self.pace.total = self.pace.done + (steps - run.step);
+            let Training { face, store, .. } = &mut *self.run;
+            let total = self.pace.total;
+            face.event(&Event::PlannedAgain { steps, before, total });
+            if let Some(journal) = &mut store.journal {
+                journal.planned_again(steps).map_err(RunError::in_hook)?;
+            }
+        }
+        Ok(steps - run.step)
     }
 }

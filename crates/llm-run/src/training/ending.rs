@@ -160,6 +160,10 @@ impl Training<'_> {
     pub(super) fn done(&mut self, plan: &Plan, report: Option<&Report>) {
         let seconds = self.clock.begin.elapsed().as_secs_f64();
         self.face.event(&Event::Done { plan, seconds, report, kept: self.store.kept() });
+        let deadline = self.deadline.filter(|_| self.early.is_none());
+        if let Some(unused) = deadline.and_then(|of| of.unused(seconds, plan.trainer.step)) {
+            self.face.event(&Event::Unused(&unused));
+        }
         if plan.steps > 0 {
             self.page((&plan.trainer).into(), report, self.state());
             self.face.event(&Event::Next { plan, kept: self.store.kept() });

@@ -7,7 +7,7 @@ use crate::defaults::{INTERVAL, PERIODIC_TOKENS};
 use crate::error::Result;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::timing::{Stop, measured_time, step_seconds};
+use crate::timing::{Stop, measured_time, middle, step_seconds};
 use llm_core::train::Trainer;
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ pub fn estimate(
         let (step, parameters) = (plan.trainer.step, plan.trainer.model.parameter_count());
         val.most_after(step.saturating_add(steps), &plan.trainer.recipe, parameters)
     });
-    let step = step_seconds(&mut plan.trainer, &data.train, stop, measured_time())?;
+    let step = step_seconds(&mut plan.trainer, &data.train, stop, measured_time(), middle)?;
     let rate = match &data.val {
         Some(val) if !stop() => tokens_per_second(val, &plan.trainer, stop)?,
         _ => f64::INFINITY,

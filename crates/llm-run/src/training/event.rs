@@ -1,6 +1,7 @@
 //! What happens in a run, and who hears of it.
 
 use super::kinds::{Estimate, Identity, Kept, Overfit, PageOf, Scored};
+use crate::budget::Unused;
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
 use crate::folder::Target;
@@ -50,6 +51,18 @@ pub enum Event<'a> {
         /// Whether it is to be reported.
         due: bool,
     },
+    /// The steps of a run of a given time are planned again, by what the first ones took. The flags that
+    /// were chosen, with these steps, make the same run.
+    PlannedAgain {
+        /// Steps of the run.
+        steps: u64,
+        /// Steps that were planned before.
+        before: u64,
+        /// Steps of this command.
+        total: u64,
+    },
+    /// Much of the time that the run was to take was not used.
+    Unused(&'a Unused),
     /// An update was left out.
     Skipped {
         /// The step.

@@ -117,6 +117,21 @@ impl Journal {
         self.write_info(RunState::Running)
     }
 
+    /// The run has `steps` steps from now on.
+    ///
+    /// # Errors
+    /// [`RunError::Core`] naming the file.
+    pub(super) fn planned_again(&mut self, steps: u64) -> Result<()> {
+        // The horizon is among them where it is that of the run.
+        for name in ["steps", "decay_steps"] {
+            let [before, now] = [self.info.steps, steps].map(|of| format!("\n{name} = {of}\n"));
+            self.config = self.config.replacen(&before, &now, 1);
+        }
+        self.info.steps = steps;
+        log::put(&self.dir.join(CONFIG), &self.config)?;
+        self.write_info(RunState::Running)
+    }
+
     /// Tells the guard what the last steps were, so that it goes on as if it had seen them.
     pub(super) fn remind(&self, guard: &mut SpikeGuard) {
         let rows = log::rows(&self.dir).into_iter().flatten();

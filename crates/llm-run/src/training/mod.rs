@@ -49,6 +49,7 @@ pub use kinds::{
 pub use measuring::measure;
 pub use run::{run, train};
 
+use crate::budget::Deadline;
 use crate::clock::TimeBudget;
 use crate::data::Report;
 use crate::error::{Result, RunError};
@@ -69,6 +70,8 @@ pub struct Training<'a> {
     store: Store,
     /// When the command began, and how long it may take.
     clock: TimeBudget,
+    /// When the run is to be over; its steps are planned again on the way.
+    deadline: Option<Deadline>,
     /// Why there were fewer steps than planned.
     early: Option<Early>,
 }
@@ -95,6 +98,7 @@ impl<'a> Training<'a> {
             identity,
             store: Store::new(plan, options, target),
             clock: TimeBudget { begin: Instant::now(), most: options.max_time },
+            deadline: None,
             early: None,
         }
     }

@@ -6,7 +6,7 @@ use super::event::{Event, Face};
 use super::kinds::Identity;
 use super::overfit::overfit;
 use super::team::Team;
-use crate::budget::in_time;
+use crate::budget::{Deadline, InTime, in_time};
 use crate::clock::TimeBudget;
 use crate::defaults::LOG_EVERY;
 use crate::device::{OnGpu, opened};
@@ -20,7 +20,7 @@ use crate::plan::Plan;
 use llm_core::crew::Crew;
 use llm_core::kernels::gemm::Precision;
 use llm_core::train::{OneProcess, ProcessGroup, Work};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Does all of a run that options ask for: plan, device, steps, the last measurement, checks, a text, the
 /// page. `crew` are the processes that work together, all of which call this with the same options; the
@@ -36,7 +36,7 @@ pub fn run(
     face: &mut dyn Face,
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: options.max_time };
-    let (options, chosen) = &in_time(models, options, &clock)?;
+    let InTime { options, notes: chosen, deadline } = &in_time(models, options, &clock)?;
     let mut team = Team::new(crew);
     let mut make = || face.plan(&mut |watch| Plan::new(models, options, watch));
     if !team.size().is_power_of_two() {
@@ -46,9 +46,11 @@ pub fn run(
     let common = team.greet(&identity.version)?;
     let mut plan = team.agree(make)?;
     plan.notes.splice(..0, chosen.clone());
+    let most = deadline.map(|deadline| Duration::from_secs_f64(deadline.most()));
+    let clock = TimeBudget { most: clock.most.into_iter().chain(most).min(), ..clock };
     plan.notes.extend(common.notes(plan.trainer.recipe.matmul));
     team.check(options, &plan)?;
-    follow(&mut plan, options, identity, (&mut team, clock), face)
+    follow(&mut plan, options, identity, (&mut team, clock, *deadline), face)
 }
 
 /// [`run`] of a plan that is made already, in one process.
@@ -57,7 +59,7 @@ pub fn run(
 /// As [`run`].
 pub fn train(plan: &mut Plan, options: &Options, who: Identity, face: &mut dyn Face) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: options.max_time };
-    follow(plan, options, who, (&mut Team::new(None), clock), face)
+    follow(plan, options, who, (&mut Team::new(None), clock, None), face)
 }
 
 /// Chooses device, place and worker for a plan, and does what is asked for with it.
@@ -65,7 +67,7 @@ fn follow(
     plan: &mut Plan,
     options: &Options,
     mut identity: Identity,
-    (team, clock): (&mut Team<'_>, TimeBudget),
+    (team, clock, deadline): (&mut Team<'_>, TimeBudget, Option<Deadline>),
     face: &mut dyn Face,
 ) -> Result<()> {
     let steps = plan.data.as_ref().filter(|_| plan.steps > 0).map(|data| &data.train);
@@ -100,7 +102,7 @@ fn follow(
         (None, None) => &mut OneProcess,
     };
     let mut training = Training::new(plan, options, &identity, target, face);
-    training.clock = clock;
+    (training.clock, training.deadline) = (clock, deadline);
     training.run(plan, work)
 }
 

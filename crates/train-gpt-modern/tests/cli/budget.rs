@@ -18,8 +18,21 @@ fn what_is_chosen_can_be_typed() {
     timed.says(&["chosen for 20 s and 2.6 kB: --tokenizer byte --seq 64 --dropout 0."]);
     let chosen: Vec<String> =
         serde_json::from_value(timed.events_of("start")[0]["chosen"].clone()).unwrap();
-    let words: Vec<&str> = chosen.iter().map(String::as_str).collect();
-    assert!(!words.contains(&"--dmodel") && words.contains(&"--steps"), "{words:?}");
+    let mut words: Vec<&str> = chosen.iter().map(String::as_str).collect();
+    let wanted = ["--steps", "--warmup", "--lr"];
+    assert!(
+        !words.contains(&"--dmodel") && wanted.iter().all(|of| words.contains(of)),
+        "{words:?}"
+    );
+    // The steps may have been planned again: then they are said, and replace those of the beginning.
+    let steps = timed.events_of("planned_again").first().map(|of| of["steps"].to_string());
+    if let Some(steps) = &steps {
+        timed.says(&[&format!(
+            "planned again by the time that steps take: --steps {steps} in place of"
+        )]);
+        let place = words.iter().position(|word| *word == "--steps").unwrap() + 1;
+        words[place] = steps;
+    }
 
     let again = run(&[&words[..], &["--out", "typed"]].concat());
     assert!(again.events_of("start")[0].get("chosen").is_none());
@@ -49,8 +62,17 @@ fn what_has_nothing_to_choose_is_refused() {
     time(&["--load", "text"], &["with --load, --steps or --max-time says how long"]);
     time(&["--data", "-"], &["name a file instead of standard input"]);
     time(&["--data", "text", "--data-as", "u16"], &["token numbers", "--steps"]);
-    let short = ["--data", "text", "--time", "0.01s"];
-    sandbox.refuses(&short, 2, &["--time 0.01s is too short", "take about"]);
     let compare = ["compare", "--data", "text", "--time", "1m"];
     sandbox.refuses(&compare, 2, &["compare takes no --time"]);
+}
+
+/// A time that is too short has the fewest steps; a text that is too short leaves time.
+#[test]
+fn what_does_not_fit_is_said() {
+    let sandbox = sandbox();
+    sandbox.write("text", &b"a small text. ".repeat(200));
+    let own = ["--data", "text", "--dmodel", "16", "--layers", "1", "--batch", "2", "--gen", "0"];
+    let run = |time| sandbox.ok(&[&own[..], &["--time", time, "--out", time]].concat());
+    run("0.01s").says(&["--time is too short: 50 steps of the smallest model", "--steps 50"]);
+    run("1m").says(&["of 60 s were used: after so many passes the text teaches nothing more"]);
 }

@@ -44,6 +44,8 @@ fn sandbox() -> Sandbox {
 /// A sandbox with a finished run of 4 steps on `text.txt`, saved as `model`.
 fn trained() -> Sandbox {
     let sandbox = sandbox();
-    sandbox.train(&["--data", "text.txt", "--steps", "4", "--save", "model", "-q", "--gen", "0"]);
+    // After four steps a head that began at 0 would find all tokens alike.
+    let steps = ["--data", "text.txt", "--steps", "4", "--init", "zero-out", "--lr", "4e-3"];
+    sandbox.train(&[&steps[..], &["--save", "model", "-q", "--gen", "0"]].concat());
     sandbox
 }

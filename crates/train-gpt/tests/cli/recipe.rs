@@ -101,7 +101,7 @@ fn a_run_stops_when_its_time_is_up_and_goes_on_as_if_it_had_not() {
     let run = ["--steps", "3000", "--schedule", "cosine"];
     let cut = ["--max-time", "0.2s", "--save", "cut"];
     let outcome = sandbox.train(&[&TEXT[..], &run, &cut].concat());
-    outcome.says(&["--max-time is up", "planned steps are left"]);
+    outcome.says(&["the time is up", "planned steps are left"]);
     sandbox.ok(&["--load", "cut", "--save", "cut", "--data", "text.txt", "--gen", "0", "-q"]);
     sandbox.train(&[&TEXT[..], &run, &["--save", "whole", "-q"]].concat());
     assert!(sandbox.read("cut") == sandbox.read("whole"));
@@ -117,7 +117,7 @@ fn the_last_measurement_keeps_to_the_time_too() {
     let run = ["--val", "val.txt", "--steps", "100000000", "--out", "r", "--eval-every", "0"];
     let json = ["--save-every", "0", "--message-format", "json"];
     let outcome = sandbox.ok(&[&wide[..], &TEXT, &run, &json, &["--max-time", "2s"]].concat());
-    outcome.says(&["--max-time is up", "of 262,144 tokens"]);
+    outcome.says(&["the time is up", "of 262,144 tokens"]);
     let done = &outcome.events_of("done")[0];
     let (tokens, all) = (done["tokens"].as_u64().unwrap(), 262_144);
     assert!((1..all).contains(&tokens), "{outcome}");

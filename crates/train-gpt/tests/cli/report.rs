@@ -91,7 +91,7 @@ fn an_interrupted_run_leaves_one_too() {
 #[test]
 fn the_end_by_the_clock_and_by_patience_are_said() {
     for (words, needle) in [
-        (&["--max-time", "0.0001s"][..], "--max-time"),
+        (&["--max-time", "0.0001s"][..], "the time was up"),
         (&["--patience", "1", "--eval-every", "1", "--lr", "1e-30"], "--patience"),
     ] {
         let sandbox = sandbox();

@@ -102,11 +102,11 @@ fn a_killed_run_gets_its_page() {
 fn several_runs_on_one_page_with_the_settings_in_which_they_differ() {
     let sandbox = sandbox();
     trained(&sandbox, "4", &["--eval-every", "2"]);
-    trained(&sandbox, "4", &["--eval-every", "2", "--lr", "1e-2", "--seed", "2"]);
+    trained(&sandbox, "4", &["--eval-every", "2", "--lr", "2e-2", "--seed", "2"]);
     assert_eq!(sandbox.ok(&["report", "runs"]).text(), native("runs/report.html\n"));
     let runs = &page(&sandbox, "runs/report.html")["runs"];
     assert_eq!(runs["differing"], serde_json::json!(["lr", "seed"]));
-    assert_eq!(runs["rows"][1]["settings"], serde_json::json!(["0.01", "2"]));
+    assert_eq!(runs["rows"][1]["settings"], serde_json::json!(["0.02", "2"]));
     assert_eq!(runs["rows"][0]["name"], native("runs/001"));
     assert!(!runs["rows"][0]["val"].as_array().unwrap().is_empty());
     sandbox.ok(&["report", "runs/002", "runs/001", "--html", "both.html"]);

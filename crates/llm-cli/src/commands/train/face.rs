@@ -309,6 +309,10 @@ impl Face for Shown<'_> {
                 let Speaker { quiet, is_one_of_many, .. } = self.speaker;
                 self.progress = Progress::new(*steps, " {msg}", quiet && !is_one_of_many);
             }
+            Event::PlannedAgain { steps, before, total } => {
+                self.progress.planned_again(*total);
+                self.speaker.emit(&Json::PlannedAgain { steps: *steps, before: *before });
+            }
             Event::Noted(note) => return self.say(*note),
             Event::Step { report, done, rate, .. } => {
                 let shown = self.progress.step(*done, report, *rate);

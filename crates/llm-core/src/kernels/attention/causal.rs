@@ -228,7 +228,9 @@ pub fn backward(head: Head<'_>, out: HeadOutput<'_>, grads: HeadGradients<'_>, h
         }
         probs_and_dscores(p, ds, visible, &lse[start..end], &dots[..rows]);
         // No slopes without a cap; of hidden scores they are anything.
-        for (r, (ds, slopes)) in ds.chunks_exact_mut(cols).zip(slopes.chunks_exact(cols)).enumerate() {
+        for (r, (ds, slopes)) in
+            ds.chunks_exact_mut(cols).zip(slopes.chunks_exact(cols)).enumerate()
+        {
             let seen = visible.of_row(r);
             ds[seen.clone()].iter_mut().zip(&slopes[seen]).for_each(|(ds, slope)| *ds *= slope);
         }

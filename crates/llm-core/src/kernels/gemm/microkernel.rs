@@ -10,14 +10,39 @@
 //! registers.)
 #![allow(unsafe_code)]
 
-use super::pack::Packed;
-
 /// An operand inside a larger matrix: where it starts and how far apart its rows and columns are.
 #[derive(Clone, Copy)]
 pub(super) struct Operand {
     pub(super) ptr: *const f32,
     pub(super) rs: isize,
     pub(super) cs: isize,
+}
+
+/// Panels of B, packed or in place.
+#[derive(Clone, Copy)]
+pub(super) struct Packed {
+    pub(super) ptr: *const f32,
+    /// From one k to the next inside a panel.
+    pub(super) rs: isize,
+    /// From one panel to the next.
+    pub(super) panel: usize,
+}
+
+impl Packed {
+    /// B as it lies: its columns are side by side already.
+    pub(super) fn in_place(b: Operand, nr: usize) -> Packed {
+        Packed { ptr: b.ptr, rs: b.rs, panel: nr }
+    }
+
+    #[inline(always)]
+    pub(super) fn panel(&self, index: usize) -> *const f32 {
+        self.ptr.wrapping_add(index * self.panel)
+    }
+
+    /// The same panels without their first rows.
+    pub(super) fn deeper(self, rows: usize) -> Packed {
+        Packed { ptr: self.ptr.wrapping_offset(self.rs * rows as isize), ..self }
+    }
 }
 
 /// C, row-major: columns lie together.
@@ -43,15 +68,8 @@ pub(super) struct Factors {
 /// The instruction set must be there; `a` must have `rows × k` elements, `b` (columns together)
 /// panels of `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that no other thread touches,
 /// `f.bias` (unless null) `cols`.
-pub(super) type Strip = unsafe fn(
-    rows: usize,
-    cols: usize,
-    k: usize,
-    a: Operand,
-    b: Packed,
-    c: Output,
-    f: Factors,
-);
+pub(super) type Strip =
+    unsafe fn(rows: usize, cols: usize, k: usize, a: Operand, b: Packed, c: Output, f: Factors);
 
 /// Σₖ aᵣₖ·bₖ of `MR` rows and `NV` vectors of columns, over k in rising order. A macro for three, since
 /// loops around them are unrolled only where the names are the instruction set's own.

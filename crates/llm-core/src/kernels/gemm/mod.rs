@@ -175,7 +175,8 @@ fn own(
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and no other thread reads it.
     unsafe {
-        let product = blocked::Product { triangle, ..product(factors, &a.view(), &b.view(), bias, c) };
+        let product =
+            blocked::Product { triangle, ..product(factors, &a.view(), &b.view(), bias, c) };
         if precision == Precision::Bf16 {
             return bf16::run(product, threads);
         }

@@ -3,38 +3,11 @@
 //! transpose: panels of a tile's rows.
 #![allow(unsafe_code)]
 
-use super::microkernel::Operand;
+use super::microkernel::{Operand, Packed};
 use crate::kernels::simd::ask_for;
 #[cfg(target_arch = "x86_64")]
 use crate::kernels::simd::{Level, level};
 use std::cell::RefCell;
-
-/// Panels of B, packed or in place.
-#[derive(Clone, Copy)]
-pub(super) struct Packed {
-    ptr: *const f32,
-    /// From one k to the next inside a panel.
-    pub(super) rs: isize,
-    /// From one panel to the next.
-    panel: usize,
-}
-
-impl Packed {
-    /// B as it lies: its columns are side by side already.
-    pub(super) fn in_place(b: Operand, nr: usize) -> Packed {
-        Packed { ptr: b.ptr, rs: b.rs, panel: nr }
-    }
-
-    #[inline(always)]
-    pub(super) fn panel(&self, index: usize) -> *const f32 {
-        self.ptr.wrapping_add(index * self.panel)
-    }
-
-    /// The same panels without their first rows.
-    pub(super) fn deeper(self, rows: usize) -> Packed {
-        Packed { ptr: self.ptr.wrapping_offset(self.rs * rows as isize), ..self }
-    }
-}
 
 /// A cache line: a vector that lay in two of them would be loaded twice.
 #[derive(Clone, Copy)]

@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::blocked::{Product, Unit};
-use super::microkernel::{self, Operand, Strip};
-use super::pack::{self, Packed};
+use super::microkernel::{self, Operand, Packed, Strip};
+use super::pack;
 use crate::kernels::simd::{Level, ask_for};
 
 /// Numbers that the second cache cannot hold.

@@ -10,19 +10,19 @@ const PIECE: usize = 16;
 /// The numbers of a product that count, by a diagonal d.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Triangle {
-    /// All.
+    /// All numbers.
     Whole,
-    /// Of row i of C the columns j ≤ i + d, up to the next multiple of 16; of the others some are written,
-    /// some left as they are.
+    /// Columns j ≤ i + d of row i of C, up to the next multiple of 16; of the others some are written, some
+    /// left as they are.
     OfC(isize),
-    /// Of row i of A the columns p ≤ i + d; the others are 0.
+    /// Columns p ≤ i + d of row i of A; the others are 0.
     LowerA(isize),
-    /// Of row i of A the columns p ≥ i − d; the others are 0.
+    /// Columns p ≥ i − d of row i of A; the others are 0.
     UpperA(isize),
 }
 
 impl Triangle {
-    /// That of the part whose first row and column of C are i and j.
+    /// The triangle of the part whose first row and column of C are i and j.
     pub(super) fn part(self, i: isize, j: isize) -> Triangle {
         match self {
             Triangle::Whole => self,
@@ -32,7 +32,7 @@ impl Triangle {
         }
     }
 
-    /// That of the terms from p on.
+    /// The triangle of the terms from p on.
     pub(super) fn deeper(self, p: isize) -> Triangle {
         match self {
             Triangle::Whole | Triangle::OfC(_) => self,
@@ -41,7 +41,7 @@ impl Triangle {
         }
     }
 
-    /// Of n columns and k terms those that a strip of so many rows has.
+    /// Columns, of n, and terms, of k, that a strip of `rows` rows has.
     pub(super) fn of_strip(self, rows: usize, n: usize, k: usize) -> (usize, Range<usize>) {
         let within = |most: usize, at: isize| at.clamp(0, most as isize) as usize;
         let rows = rows as isize;

@@ -67,7 +67,7 @@ pub struct InTime {
 /// Without such a time the options are returned as they are.
 ///
 /// # Errors
-/// [`RunError::Usage`](crate::error::RunError::Usage) where there is nothing to choose; else what a run
+/// [`RunError::Usage`] where there is nothing to choose; else what a run
 /// of these options is refused for.
 pub fn in_time(models: &Models, options: &Options, clock: &TimeBudget) -> Result<InTime> {
     let Some(time) = options.time else {

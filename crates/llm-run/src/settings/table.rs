@@ -65,8 +65,8 @@ pub const SETTINGS: [Setting; 29] = with_texts![
     /// Probability that a number inside the model is dropped in training [default: 0]
     /// zh: 训练时模型内部的一个数被丢弃的概率 [默认：0]
     row("model.dropout", "dropout"),
-    /// Peak learning rate; of a text the default follows the steps, 0.01 for up to 700 of them
-    /// zh: 学习率的峰值；学文本时默认值随步数而定，700 步以内是 0.01
+    /// Peak learning rate; that of a text follows the steps
+    /// zh: 学习率的峰值；学文本时随步数而定
     row("train.lr", "lr").starts(|start| Value::Float(start.of([1.2e-2, LOWEST_RATE, 3e-4]))),
     /// The rate's course after the warm-up [default: linear]
     /// zh: 预热之后学习率的走法 [默认：linear]

@@ -4,7 +4,7 @@ use super::choose::{FEWEST_STEPS, TextLength, Trial};
 
 /// Share of the time that is planned when steps have been timed. The clock keeps a tenth for the last
 /// measurement, see [`TimeBudget`](crate::clock::TimeBudget): steps that were planned end before it begins.
-const PLANNED: f64 = 0.9;
+const PLANNED: f64 = 0.92;
 /// Share of the time below which it is said what was not used.
 const WELL_USED: f64 = 0.85;
 /// Share of the time after which a run is stopped, whatever it has done.

@@ -189,8 +189,6 @@ fn refuse(options: &Options) -> Result<()> {
         message!("{time} needs {data}")
     } else if options.given.contains_key("steps") || options.epochs.is_some() {
         message!("{time} chooses the steps: leave {steps} and {epochs} out")
-    } else if options.members > 1 {
-        message!("{time} measures one process: what it chooses there can be typed for several")
     } else if options.data_as == Some(DataForm::U16) {
         numbers()
     } else if piped {

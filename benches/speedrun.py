@@ -53,7 +53,6 @@ RECIPES = [
 # What --time takes: bits a byte that two blocks came to with the recipe before, in about a quarter of a minute and one.
 BPE = "--tokenizer bpe --vocab-size 2048"
 BEFORE, NOW = f"train-gpt-modern {BPE} --layers 2", f"train-gpt-modern {BPE} --layers 1"
-BITS = {2.475, 2.28, 1.67, 1.37}
 RECIPES += [(f"{text.lower()}-bits", target, whose, f"{recipe} --data {text}") for text, target, whose, recipe in [
     ("TEXT", 2.475, "before", f"{BEFORE} --steps 300"),
     ("TEXT", 2.475, "now", f"{NOW} --dmodel 64 --steps 260"),
@@ -75,11 +74,11 @@ TIMED = [(seconds, text, who, f"{program} --data {text} {more}")
                                     ("tables", "train-gpt-modern", TABLES)]]
 
 
-def quality(result, target):
-    """Share of facts, bits a byte where a target is meant in these, nats a token."""
+def quality(result, track):
+    """Share of facts, bits a byte on a track of these, nats a token."""
     if result["facts"] is not None:
         return result["facts"]
-    return result["bits_per_byte"] if target in BITS else result["val_loss"]
+    return result["bits_per_byte"] if track.endswith("-bits") else result["val_loss"]
 
 
 def ran(args, who, command, seed):
@@ -97,7 +96,7 @@ def ran(args, who, command, seed):
             "sha256": hashlib.sha256((folder / "ckpt" / "last").read_bytes()).hexdigest(), "result": run["result"], "processor": run["processor"], "threads": run["threads"]}
 
 
-def target_run(args, target, who, command, seed):
+def target_run(args, track, target, who, command, seed):
     if who == "torch":
         kept = args.out / f"torch-{seed}.json"
         if not kept.exists():
@@ -110,7 +109,7 @@ def target_run(args, target, who, command, seed):
         steps, seconds, loss = peer["reached"].get(str(target), peer["last"])
         return {"seed": seed, "steps": steps, "seconds": seconds, "quality": loss}
     run = ran(args, who, command, seed)
-    return {"seed": seed, "steps": run["steps"], "seconds": round(run["seconds"], 3), "quality": quality(run["result"], target),
+    return {"seed": seed, "steps": run["steps"], "seconds": round(run["seconds"], 3), "quality": quality(run["result"], track),
             "sha256": run["sha256"]}
 
 
@@ -144,7 +143,7 @@ def measure(args):
         for track, target, who, command in RECIPES:
             if wanted(track) and not missing(args, who) and seed <= (3 if who == "torch" else args.seeds):
                 row = rows.setdefault(f"{track} {target:g} {who}", {"command": command, "runs": []})
-                row["runs"].append(target_run(args, target, who, command, seed))
+                row["runs"].append(target_run(args, track, target, who, command, seed))
                 print(track, target, who, row["runs"][-1], flush=True)
         for seconds, text, who, command in TIMED:
             if wanted(f"timed-{seconds}") and not missing(args, who) and seed == 1 and (text == "TEXT" or args.large):

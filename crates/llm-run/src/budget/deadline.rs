@@ -26,7 +26,7 @@ pub struct Unused {
 /// The time that a run is to take, counted from the beginning of its command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deadline {
-    /// Seconds.
+    /// The time in seconds.
     pub seconds: f64,
     /// Steps done when those that are left are planned again: so far the rate has not begun to fall.
     pub settled_after: u64,

@@ -21,14 +21,14 @@ use crate::error::{Result, RunError, usage};
 use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
-use crate::plan::{fitted, untaught};
+use crate::plan::{check_options, fitted, untaught};
 use crate::settings::whole;
 use crate::timing::{fastest, measured_time, step_seconds};
 use crate::tokenizers;
 use choose::{MOST_PASSES, MOST_PASSES_LEARNED};
 use filled::Filled;
 use llm_core::model::Footprint;
-use llm_core::optim::ScheduleKind;
+use llm_core::optim::{Schedule, ScheduleKind};
 use llm_core::recipe::DataForm;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
@@ -129,18 +129,18 @@ pub fn in_time(models: &Models, options: &Options, clock: &TimeBudget) -> Result
     filled.put("dropout", dropout);
     filled.put("steps", steps);
     // What follows from the steps is said, too: they are planned again, and it stays.
-    let recipe = untaught(models, &filled.options, vocab_size)?.recipe;
-    let warmup = recipe.schedule.warmup_steps;
-    if recipe.schedule.kind != ScheduleKind::Constant {
-        filled.put("warmup", warmup);
+    let Schedule { kind, lr, warmup_steps, .. } =
+        check_options(models, &filled.options, 0)?.decided().recipe.schedule;
+    if kind != ScheduleKind::Constant {
+        filled.put("warmup", warmup_steps);
     }
-    filled.put("lr", recipe.schedule.lr);
+    filled.put("lr", lr);
     let tables = filled.learns() && models.offers(TABLES) && !options.given.contains_key(TABLES);
     let Filled { options, settings } = filled;
     let mut notes = vec![Note::Chosen { seconds, bytes, settings }];
     notes.extend(is_short.then_some(Note::ShortTime { steps, least }));
     notes.extend(tables.then_some(Note::Tables));
-    let deadline = (!is_short).then(|| Deadline::new(seconds, warmup, text, *trial));
+    let deadline = (!is_short).then(|| Deadline::new(seconds, warmup_steps, text, *trial));
     Ok(InTime { options: Options { time: None, ..options }, notes, deadline })
 }
 

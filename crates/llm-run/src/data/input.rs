@@ -102,14 +102,19 @@ pub fn check_about_files(
     }
 }
 
-/// Refuses a choice of what is learned of conversations where there are none.
+/// Refuses a choice of what is learned of conversations where there are none, and one of the order of windows
+/// where there are some.
 ///
 /// # Errors
 /// [`RunError::Usage`](crate::error::RunError::Usage).
-pub fn check_loss_on(given: &Given, input: &Input) -> Result<()> {
-    match given.get("loss_on") {
-        Some(what) if !input.are_chats() => usage(message!(
+pub fn check_kind_of_data(given: &Given, input: &Input) -> Result<()> {
+    match (given.get("loss_on"), given.get("order")) {
+        (Some(what), _) if !input.are_chats() => usage(message!(
             "{loss_on} {} is for conversations, which are lines or a list of JSON",
+            what
+        )),
+        (_, Some(what)) if input.are_chats() => usage(message!(
+            "{order} {} is for texts and stories: conversations always come in passes",
             what
         )),
         _ => Ok(()),

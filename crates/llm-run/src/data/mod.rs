@@ -6,7 +6,7 @@ mod input;
 mod validation;
 
 pub use beginning::Beginning;
-pub use input::{Input, check_about_files, check_loss_on, one_stdin};
+pub use input::{Input, check_about_files, check_kind_of_data, one_stdin};
 pub use llm_formats::chat::Cut;
 pub use llm_formats::data_files::{Files, Reading};
 pub use validation::{Report, Slices, Validation};

@@ -2,7 +2,7 @@
 
 use super::files::TextFiles;
 use super::fresh::fitted;
-use crate::data::{Data, Input, Reading, Validation, check_loss_on};
+use crate::data::{Data, Input, Reading, Validation, check_kind_of_data};
 use crate::error::{Result, RunError, option, usage};
 use crate::options::Options;
 use llm_core::base::escape::paths;
@@ -88,7 +88,7 @@ pub(super) fn resumed(
         recipe.val_data = Some(now);
         recipe.val_frac = 0.0; // trained on all of {data} from now on
     }
-    check_loss_on(&options.given, &input)?;
+    check_kind_of_data(&options.given, &input)?;
     if let Some(chats) = input.chats() {
         *tokenizer = tokenizers::talking(tokenizer.clone(), None, false)?;
         if !talked && !options.given.contains_key("seq") {

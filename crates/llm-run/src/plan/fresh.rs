@@ -4,7 +4,7 @@ use super::checks::{named_by_option, require, steps_of, training_memory, unfit, 
 use super::files::TextFiles;
 use super::loaded::Loaded;
 use super::run::Plan;
-use crate::data::{Cut, Data, Input, Reading, check_loss_on};
+use crate::data::{Cut, Data, Input, Reading, check_kind_of_data};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{Result, usage};
 use crate::models::Models;
@@ -42,7 +42,7 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
         // What was not to be seen before the files were.
         Choice::of_numbers(&options.tokenizer)?;
     }
-    check_loss_on(&options.given, &input)?;
+    check_kind_of_data(&options.given, &input)?;
     let again = || Reading::again(tokens.kind(), &input.source(), options.data_as);
     let val =
         (!options.val.is_empty()).then(|| options.files(&options.val, again())).transpose()?;

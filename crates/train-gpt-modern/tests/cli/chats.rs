@@ -100,6 +100,10 @@ fn bad_lines_are_named_by_file_and_number() {
             "--loss-on answers is for conversations",
         ),
         (&["--data", "good.jsonl", "--tokenizer", "char"], "--tokenizer char is for text"),
+        (
+            &["--data", "good.jsonl", "--order", "random"],
+            "--order random is for texts and stories: conversations always come in passes",
+        ),
     ] {
         sandbox.refuses(flags, 2, &[why]);
     }

@@ -126,6 +126,7 @@ fn any(
         let [a, b] = [a, b].map(|x| x.mapv(precision::to_f16));
         return any([alpha, beta], a.view(), b.view(), bias, c, work.threads.into());
     }
+    let turns_around = c.strides().iter().any(|&step| step < 0);
     if c.strides()[0] < 0 {
         c.invert_axis(Axis(0));
         a.invert_axis(Axis(0));
@@ -134,12 +135,15 @@ fn any(
         c.invert_axis(Axis(1));
         b.invert_axis(Axis(1));
     }
+    // A triangle has its rows and columns where the caller sees them.
+    let whole = Execution { triangle: Triangle::Whole, ..work };
+    let work = if turns_around { whole } else { work };
     // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ where its rows lie together, else beside.
     if c.strides()[1] == 1 || n == 1 {
         own([alpha, beta], [a, b], bias, &mut c, work);
     } else if work.precision == Precision::F32 && (c.strides()[0] == 1 || m == 1) {
         let turned = [b.reversed_axes(), a.reversed_axes()];
-        own([alpha, beta], turned, None, &mut c.reversed_axes(), work);
+        own([alpha, beta], turned, None, &mut c.reversed_axes(), whole);
     } else {
         let mut together = c.as_standard_layout().into_owned();
         own([alpha, beta], [a, b], None, &mut together.view_mut(), work);

@@ -31,6 +31,7 @@
 //! | `opening`, `events` | how a story opens; giving, hiding, finding, and the ending |
 //! | `branches` | the one function that says how a story can go on |
 //! | `tell`, `exact` | drawing a story; the exact probability of the next byte |
+//! | `twins` | the same story with the answer of one fact changed |
 //! | `predictors` | two predictors that do not read, for comparison |
 //! | `corpus`, `fact_scores` | stories in a row as data; how many of their facts a model gets right |
 //! | `unseen` | unseen stories for validation, in tokens of any kind |
@@ -64,6 +65,8 @@ mod branches;
 mod exact;
 mod tell;
 
+mod twins;
+
 mod predictors;
 
 mod corpus;
@@ -80,6 +83,7 @@ pub use fact::{Fact, FactKind, Story, WordClass};
 pub use fact_scores::{FactScores, FactTable};
 pub use predictors::{Predictors, Tally};
 pub use tell::story;
+pub use twins::{Twin, twin};
 pub use unseen::{ToldStories, ToldUnseen, UnseenStories};
 pub use words::WINDOW;
 

@@ -34,6 +34,8 @@ enum Fault {
     Maps,
     /// Shows outputs of the heads that are others.
     Outputs,
+    /// Projects what the heads gave, whatever a probe puts in its place.
+    Patch,
     /// Has a bias that it does not add.
     Unread,
     /// Values give no gradient.
@@ -95,14 +97,19 @@ impl Attention for AlibiWithSink {
         let y = ops::bmm(&ops::dropout(&weights, masks)?, &v)?; // [B·H, T, D]
         let y = ops::transpose(&ops::reshape(&y, &[b, h, t, d])?, 1, 2)?;
         let y = ops::reshape(&y, &[b, t, c])?;
-        match fault {
-            Fault::Maps => ctx.show(&qkv, &y, h)?,
+        let maps = || ops::reshape(&weights, &[b, h, t, t]);
+        let y = match fault {
+            Fault::Maps => ctx.show(&qkv, y, h)?,
             Fault::Outputs => {
-                let other = ops::mul_scalar(&y, 2.0)?;
-                ctx.show_weights(&ops::reshape(&weights, &[b, h, t, t])?, &other)?;
+                ctx.show_weights(&maps()?, ops::mul_scalar(&y, 2.0)?)?;
+                y
             }
-            _ => ctx.show_weights(&ops::reshape(&weights, &[b, h, t, t])?, &y)?,
-        }
+            Fault::Patch => {
+                ctx.show_weights(&maps()?, y.clone())?;
+                y
+            }
+            _ => ctx.show_weights(&maps()?, y)?,
+        };
         let out = ops::linear_lastdim(&y, w_proj, Some(b_proj))?;
         if fault == Fault::Shape { ops::slice(&out, 1, 0, 1) } else { Ok(out) }
     }
@@ -172,6 +179,7 @@ fn every_fault_breaks_its_clause() {
         (Fault::Dropout, Clause::Dropout),
         (Fault::Maps, Clause::Probe),
         (Fault::Outputs, Clause::Probe),
+        (Fault::Patch, Clause::Probe),
         (Fault::Unread, Clause::Gradients),
         (Fault::Gradient, Clause::Gradients),
     ] {

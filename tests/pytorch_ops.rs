@@ -189,8 +189,8 @@ fn attention_with_one_two_three_and_c_heads() {
 #[test]
 fn probes_see_weights_and_heads() {
     use llm_core::Attention;
-    use llm_core::model::{Context, Probe};
-    use llm_core::ndarray::{ArrayView2, ArrayView3};
+    use llm_core::model::{Context, Probe, Site};
+    use llm_core::ndarray::{Array3, ArrayView2, ArrayView3};
     use std::cell::RefCell;
 
     struct See {
@@ -201,8 +201,9 @@ fn probes_see_weights_and_heads() {
         fn head(&self, _: usize, _: usize, _: usize, probs: ArrayView2<'_, f32>) {
             self.p.borrow_mut().extend(probs.iter());
         }
-        fn concatenated(&self, _: usize, y: ArrayView3<'_, f32>) {
+        fn value(&self, _: usize, _: Site, y: ArrayView3<'_, f32>) -> Option<Array3<f32>> {
             self.concat.borrow_mut().extend(y.iter());
+            None
         }
     }
     let f = Fixture::read("ops");

@@ -40,7 +40,7 @@ impl Attention for Average {
         let weights = Tensor::from_vec(&[b, t, t], (0..b * t * t).map(weight).collect())?;
         let dropped = ops::dropout(&weights, ctx.weight_masks(t))?;
         let y = ops::bmm(&dropped, &v)?; // [B, T, C]
-        ctx.show_weights(&ops::reshape(&weights, &[b, 1, t, t])?, &y)?;
+        let y = ctx.show_weights(&ops::reshape(&weights, &[b, 1, t, t])?, y)?;
         ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
     }
 

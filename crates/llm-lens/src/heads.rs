@@ -4,8 +4,8 @@ use crate::maps::does_not_show;
 use crate::marks::{Marks, Piece};
 use crate::roles::{Column, N, Role, role_of};
 use crate::spread::{Spreads, Sums, projected};
-use llm_core::model::Probe;
-use llm_core::ndarray::{ArrayView2, ArrayView3};
+use llm_core::model::{Probe, Site};
+use llm_core::ndarray::{Array3, ArrayView2, ArrayView3};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, Tensor, TinyGPT, no_grad};
 use std::cell::{Cell, RefCell};
@@ -198,8 +198,11 @@ impl Probe for Measure<'_> {
         }
     }
 
-    fn concatenated(&self, layer: usize, y: ArrayView3<'_, f32>) {
-        self.outputs.borrow_mut().push((layer, y.iter().copied().collect()));
+    fn value(&self, layer: usize, site: Site, y: ArrayView3<'_, f32>) -> Option<Array3<f32>> {
+        if site == Site::Heads {
+            self.outputs.borrow_mut().push((layer, y.iter().copied().collect()));
+        }
+        None
     }
 }
 

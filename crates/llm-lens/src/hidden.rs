@@ -1,8 +1,8 @@
 //! What the MLPs ask of each token of one text.
 
 use llm_core::base::memory;
-use llm_core::model::Probe;
-use llm_core::ndarray::{Array2, ArrayView3, Axis};
+use llm_core::model::{Probe, Site};
+use llm_core::ndarray::{Array2, Array3, ArrayView3, Axis};
 use llm_core::{Result, TinyGPT, TokenId, no_grad};
 use std::cell::RefCell;
 
@@ -53,8 +53,15 @@ impl HiddenUnits {
 struct Kept(RefCell<Vec<Array2<f32>>>);
 
 impl Probe for Kept {
-    fn hidden(&self, _: usize, hidden: ArrayView3<'_, f32>) {
-        self.0.borrow_mut().push(hidden.index_axis(Axis(0), 0).to_owned());
+    fn wants_heads(&self) -> bool {
+        false
+    }
+
+    fn value(&self, _: usize, site: Site, x: ArrayView3<'_, f32>) -> Option<Array3<f32>> {
+        if site == Site::Hidden {
+            self.0.borrow_mut().push(x.index_axis(Axis(0), 0).to_owned());
+        }
+        None
     }
 }
 

@@ -8,7 +8,9 @@
 //! | `model` | How large is a model, and what does training it take? |
 //! | `context` | The same model, for longer texts? |
 //! | `maps` | Who looks at whom in this text? |
+//! | `patch` | What would it compute with other numbers in their place? |
 //! | `inside` | What does the model compute for this text, all of it? |
+//! | `logit_lens` | What would it say if it ended after each block? |
 //! | `hidden` | Which hidden units of the MLPs fire in this text, and where? |
 //! | `embeddings` | Which tokens have rows that are alike? |
 //! | `roles` | What may a head be doing, and when do its scores say so? |
@@ -16,6 +18,8 @@
 //! | `spread` | How large are the heads' outputs, before and after their projection? |
 //! | `heads` | What does each head do, over many texts? |
 //! | `prune` | What is lost without it? |
+//! | `causes` | Which part carries an answer from where it is told to where it is said? |
+//! | `verdict` | Is that more than chance? |
 //! | `first_choices` | Is the token that comes the one that the model would choose? |
 //! | `rounded` | Does rounding change what it would choose? |
 //! | [`trace`] | How does one number of attention come about? |
@@ -47,7 +51,11 @@ mod context;
 
 mod maps;
 
+mod patch;
+
 mod inside;
+
+mod logit_lens;
 
 mod hidden;
 
@@ -63,26 +71,34 @@ mod heads;
 
 mod prune;
 
+mod causes;
+
+mod verdict;
+
 mod first_choices;
 
 mod rounded;
 
 pub mod trace;
 
+pub use causes::{At, Pair, Part, Reading, Sender, Share, What};
 pub use context::{with_context, with_room};
 pub use embeddings::{Embeddings, FlatMap};
 pub use first_choices::{Probed, Probes};
 pub use flops::{AttentionCost, training_flops};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use hidden::{HiddenUnits, hidden_units};
-pub use inside::{BlockInside, Inside, inside};
+pub use inside::{BlockInside, Inside, inside, values};
 pub use known_models::{KNOWN_MODELS, KnownModel};
+pub use logit_lens::{SaidThere, logit_lens};
 pub use maps::{AttentionMaps, attention_maps};
 pub use marks::{KnownText, Piece};
 pub use model::{Beyond, Memory, ModelReport, TensorRow};
+pub use patch::{Patch, Patches, With, head_columns};
 pub use prune::{
     Cut, Dropped, FromSpec, HeadName, PruneReport, Pruner, Score, Scored, head_mask, with_head_mask,
 };
 pub use roles::{Column, Role};
 pub use rounded::{FirstChoices, first_choice, logits_of};
 pub use spread::{Spread, Spreads};
+pub use verdict::{Carried, Explained, FEWEST_PAIRS, LEAST, explain, receivers, verdict};

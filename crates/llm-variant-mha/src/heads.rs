@@ -53,7 +53,7 @@ pub fn self_attention_mha(
     let qkv = ops::linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
     let masks = ctx.weight_masks(n_heads * t);
     let y = causal_attention_heads(&qkv, n_heads, ctx.heads, masks)?; // [B, T, C]
-    ctx.show(&qkv, &y, n_heads)?;
+    let y = ctx.show(&qkv, y, n_heads)?;
     ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
 }
 

@@ -168,7 +168,7 @@ impl Attention for Modern {
         }
         let masks = ctx.weight_masks(heads.n_heads * t);
         let y = causal_attention_grouped(&qkv, heads, self.spec.used(ctx.layer), masks)?; // [B, T, H·D]
-        show(&qkv, &y, heads, &ctx.with_heads(self.spec.used(ctx.layer)))?;
+        let y = show(&qkv, y, heads, &ctx.with_heads(self.spec.used(ctx.layer)))?;
         ops::linear_lastdim(&y, own.w_proj, own.b_proj) // [B, T, C]
     }
 
@@ -192,8 +192,8 @@ fn normed(qkv: &Tensor, heads: HeadShape, [q_g, k_g]: [&Tensor; 2], eps: f32) ->
     ops::reshape(&ops::concat(&[&q, &k, &v], 2)?, &[b, t, width])
 }
 
-/// Shows a probe P of every sequence and head, and what the heads gave.
-fn show(qkv: &Tensor, y: &Tensor, heads: HeadShape, ctx: &Context<'_>) -> Result<()> {
+/// Shows a probe P of every sequence and head, and what the heads gave; gives back what is to be projected.
+fn show(qkv: &Tensor, y: Tensor, heads: HeadShape, ctx: &Context<'_>) -> Result<Tensor> {
     let [b, t, _] = qkv.dims("probe", "qkv of shape [B, T, (H+2G)·D]")?;
     let parts = head_views(qkv.data(), [b, t, heads.all(), heads.head_dim]);
     ctx.show_heads(y, heads.n_heads, |sequence, head| {

@@ -7,6 +7,7 @@ use llm_core::kernels::small::SmallKind;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
+use llm_stories::FactKind;
 
 /// What matrices are kept as; `None`: f32.
 pub type Kept = Option<SmallKind>;
@@ -22,6 +23,18 @@ pub(super) const KINDS: &[Word<Kept>] = described![
 /// What matrices are rounded to.
 pub(super) const ROUNDED: &[Word<Precision>] =
     &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, ""), ("f16", Precision::F16, "")];
+
+/// Kinds of facts of the stories.
+pub(super) const FACTS: &[Word<FactKind>] = &[
+    (FactKind::Thing.name(), FactKind::Thing, ""),
+    (FactKind::Found.name(), FactKind::Found, ""),
+    (FactKind::Spot.name(), FactKind::Spot, ""),
+    (FactKind::Pronoun.name(), FactKind::Pronoun, ""),
+    (FactKind::Receiver.name(), FactKind::Receiver, ""),
+    (FactKind::Holder.name(), FactKind::Holder, ""),
+    (FactKind::OtherPerson.name(), FactKind::OtherPerson, ""),
+    (FactKind::OtherItem.name(), FactKind::OtherItem, ""),
+];
 
 /// What files hold.
 pub(super) const FORMS: &[Word<DataForm>] = described![

@@ -1,9 +1,11 @@
 //! `inspect` and `trace`.
 
+use super::choices::FACTS;
 use super::{ModelArgs, OutputArgs, PromptArgs};
-use crate::words::flags;
+use crate::words::{flags, one_of};
 use clap::Subcommand;
 use llm_lens::HeadName;
+use llm_stories::FactKind;
 use std::path::PathBuf;
 
 /// What can be inspected.
@@ -36,6 +38,22 @@ pub enum InspectVerb {
     /// What the model loses without each head, and a checkpoint without some
     /// zh: 去掉每个头各损失多少；也可存下去掉几个头的检查点
     Prune(InspectPruneArgs),
+    /// Which heads and MLPs carry an answer: their numbers are put from one text into another
+    /// zh: 哪些头和 MLP 承载答案：把一段文本里的数放进另一段
+    ///
+    /// Two texts of the same length ask for two answers: of the built-in stories one and its twin, with one
+    /// fact changed, or --clean and --other. d is the score of the clean text's answer less that of the
+    /// other's. put in: what a part computes for the other text is put into the clean one, and the share is
+    /// how far d goes over to the other text's; taken out: the same the other way round. turned: how many
+    /// answers become the other one. A part carries the answer (*) when both shares are above a tenth beyond
+    /// chance, over all pairs that the model is right on (t tests, Holm's method, 5 % for any false one).
+    /// zh: 两段一样长的文本问两个答案：内置故事里的一个和它的双胞胎（只改一件事），或者 --clean 和 --other。d 是前者答案的分数减去后者答案的分数。放入（put in）：
+    /// 把一个部分在另一段文本里算出的数放进前者，份额是 d 向后者靠拢了多少；取出（taken out）：反过来。变了（turned）：多少答案变成另一个。
+    /// 在模型两边都答对的所有对子上，两个份额都超出偶然地大于十分之一（t 检验，Holm 方法，出现任何一个误报的概率 5 %），就说这个部分承载答案（*）。
+    Patch(InspectPatchArgs),
+    /// What the model would say after each block, at each position (logit lens)
+    /// zh: 每一块之后、每个位置上模型会说什么（logit lens）
+    Lens(InspectLensArgs),
 }
 
 flags! {
@@ -132,6 +150,63 @@ flags! {
         save: Option<PathBuf> = "FILE";
         /// What is measured.
         ..on: MeasuredArgs;
+    }
+}
+
+flags! {
+    /// `inspect patch`.
+    pub struct InspectPatchArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// Kind of fact that the stories ask for: thing, found-item, spot, he-she, receiver, who-has,
+        /// other-person or other-item [default: other-person]
+        /// zh: 故事问哪一类事实：thing、found-item、spot、he-she、receiver、who-has、other-person 或 other-item [默认：other-person]
+        fact: Option<FactKind> = "KIND" [
+            value_parser = one_of(FACTS), hide_possible_values = true, conflicts_with = "clean",
+        ];
+        /// Pairs of stories to measure [default: 64]
+        /// zh: 测量多少对故事 [默认：64]
+        pairs: Option<u32> = "N" [
+            value_parser = clap::value_parser!(u32).range(1..=4096), conflicts_with = "clean",
+        ];
+        /// Text whose answer is explained, in place of stories
+        /// zh: 要解释其答案的文本，代替故事
+        clean: Option<String> = "TEXT" [requires = "other"];
+        /// Text of as many tokens with another answer
+        /// zh: 词元一样多、答案不同的文本
+        other: Option<String> = "TEXT" [requires = "clean"];
+        /// What follows --clean and --other; the first token of each counts [default: what the model would
+        /// say]
+        /// zh: --clean 和 --other 之后分别是什么；只看各自的第一个词元 [默认：模型会说的]
+        answers: Vec<String> = "TEXT" [num_args = 2, requires = "clean"];
+        /// Write arrays for NumPy: put_in, taken_out and turned (pairs × parts), the parts as in --json
+        /// zh: 写 NumPy 数组：put_in、taken_out 和 turned（对 × 部分），部分的顺序与 --json 相同
+        npz: Option<PathBuf> = "FILE";
+        /// One JSON object
+        /// zh: 一个 JSON 对象
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+    }
+}
+
+flags! {
+    /// `inspect lens`.
+    pub struct InspectLensArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// What the text begins with.
+        ..prompt: PromptArgs;
+        /// Show the last N tokens of the text only [default: 24]
+        /// zh: 只显示文本末尾的 N 个词元 [默认：24]
+        last: Option<u32> = "N" [value_parser = clap::value_parser!(u32).range(1..=1024)];
+        /// One JSON object
+        /// zh: 一个 JSON 对象
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
     }
 }
 

@@ -25,7 +25,8 @@ pub use compare::CompareArgs;
 pub use crew::CrewArgs;
 pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub use inspect::{
-    InspectAttentionArgs, InspectModelArgs, InspectPruneArgs, InspectVerb, MeasuredArgs, TraceArgs,
+    InspectAttentionArgs, InspectLensArgs, InspectModelArgs, InspectPatchArgs, InspectPruneArgs,
+    InspectVerb, MeasuredArgs, TraceArgs,
 };
 pub(crate) use misplaced::in_its_place;
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};

@@ -101,10 +101,10 @@ impl Attention for Grouped {
             ks.push(k);
             vs.push(v);
         }
-        let y = ops::concat(&ys.iter().collect::<Vec<_>>(), 2)?; // [B, T, C]
+        let mut y = ops::concat(&ys.iter().collect::<Vec<_>>(), 2)?; // [B, T, C]
         if ctx.probe.is_some() {
             let all: Vec<_> = qs.iter().chain(&ks).chain(&vs).collect();
-            ctx.show(&ops::concat(&all, 2)?, &y, self.n_heads)?; // as if nothing were shared
+            y = ctx.show(&ops::concat(&all, 2)?, y, self.n_heads)?; // as if nothing were shared
         }
         ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
     }

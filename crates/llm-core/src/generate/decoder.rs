@@ -1,9 +1,10 @@
 //! The model one token at a time, with what it computed for the earlier ones kept: a KV cache.
 
+use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId, memory};
 use crate::kernels::parallel;
 use crate::kernels::small::SmallKind;
-use crate::model::{TinyGPT, Workspace};
+use crate::model::{Probe, TinyGPT, Workspace};
 use std::fmt;
 
 /// Tokens that are read together.
@@ -34,6 +35,8 @@ pub struct Decoder<'m> {
     /// For each block `[seq_len, cache_row]`: what its attention keeps.
     cache: Vec<Vec<f32>>,
     work: Workspace,
+    /// Shown every position at each token, and may change it; with one, nothing is cached.
+    probe: Option<&'m (dyn Probe + Sync)>,
 }
 
 impl fmt::Debug for Decoder<'_> {
@@ -86,7 +89,13 @@ impl<'m> Decoder<'m> {
         if let Some(kind) = kind {
             work.scratch.products.small = model.small_weights(kind)?;
         }
-        Ok(Decoder { model, read: Vec::with_capacity(t), cache, work })
+        Ok(Decoder { model, read: Vec::with_capacity(t), cache, work, probe: None })
+    }
+
+    /// This decoder, with a probe that is shown what is computed and may change it. All that was read is then
+    /// computed anew for each [`feed`](Decoder::feed), by [`TinyGPT::forward`] and the model's own weights.
+    pub fn with_probe(self, probe: &'m (dyn Probe + Sync)) -> Decoder<'m> {
+        Decoder { probe: Some(probe), ..self }
     }
 
     /// Number of tokens read.
@@ -124,10 +133,10 @@ impl<'m> Decoder<'m> {
         Error::unless_shaped((1..=room).contains(&n), "decoder", expected, &[n])?;
         Error::unless_within(tokens, v)?;
         let large = n > 1 || config.d_model * config.d_model * 4 >= LARGE;
-        if large {
-            parallel::awake(|| self.read(tokens))?;
-        } else {
-            self.read(tokens)?;
+        match self.probe {
+            Some(probe) => self.read_again(tokens, probe)?,
+            None if large => parallel::awake(|| self.read(tokens))?,
+            None => self.read(tokens)?,
         }
         Ok(&self.work.logits)
     }
@@ -140,6 +149,17 @@ impl<'m> Decoder<'m> {
             run.inspect_err(|_| self.read.truncate(before))?;
         }
         self.model.head_row((tokens.len() - 1) % CHUNK, &mut self.work);
+        Ok(())
+    }
+
+    /// [`Decoder::read`] before a probe.
+    fn read_again(&mut self, tokens: &[TokenId], probe: &dyn Probe) -> Result<()> {
+        let before = self.read.len();
+        self.read.extend_from_slice(tokens);
+        let all = no_grad(|| self.model.forward(&self.read, [1, self.read.len()], Some(probe)));
+        let all = all.inspect_err(|_| self.read.truncate(before))?;
+        let first = all.numel() - self.work.logits.len();
+        self.work.logits.copy_from_slice(&all.data()[first..]);
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use crate::buffer::Preview;
 use crate::kernels::cross_entropy::log_sum_exp;
 use crate::kernels::small::SmallKind;
 use crate::message;
-use crate::model::TinyGPT;
+use crate::model::{Probe, TinyGPT};
 use std::fmt;
 
 /// A token that was drawn.
@@ -108,6 +108,12 @@ impl<'m> Generator<'m> {
         let start = window_start(prompt_len, window, slide);
         let of_prompt = Vec::new();
         Ok(Generator { decoder, sampling, window, slide, tokens, prompt_len, start, of_prompt })
+    }
+
+    /// This generator, with a probe that may change what is computed, see [`Decoder::with_probe`]. Positions
+    /// are those of the window.
+    pub fn with_probe(self, probe: &'m (dyn Probe + Sync)) -> Generator<'m> {
+        Generator { decoder: self.decoder.with_probe(probe), ..self }
     }
 
     /// The prompt and what was written.

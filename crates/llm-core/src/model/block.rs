@@ -2,7 +2,7 @@
 //! record the backward pass, and next to each part the same on the plain rows of a text that grows.
 
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
-use super::{Attention, Config, Context, Decode, Place, Workspace};
+use super::{Attention, Config, Context, Decode, Place, Site, Workspace};
 use crate::base::{Error, Result};
 use crate::kernels::rows;
 use crate::ops;
@@ -42,7 +42,8 @@ impl Block {
     /// `x [B, T, C]` to `[B, T, C]`.
     ///
     /// # Errors
-    /// [`Error::Shape`] when x, or what the attention made of it, is not of that shape.
+    /// [`Error::Shape`] when x, what the attention made of it, or what a probe put in a value's place is not
+    /// of that shape.
     pub fn forward(
         &self,
         x: &Tensor,
@@ -52,16 +53,18 @@ impl Block {
     ) -> Result<Tensor> {
         let _span = enter("block");
         let masks = |place| ctx.dropout.map(|masks| masks.at(place, x.shape()[1]));
+        let x = &ctx.pass(Site::Before, x.clone())?;
         let affine = [&self.ln1_g, &self.ln1_b];
         let y = attention.forward(&norm(x, config, affine)?, &self.attention, ctx)?;
         // A sum would repeat a smaller result in silence.
         let expected = format_args!("a result of shape {:?}", x.shape());
         Error::unless_shaped(y.shape() == x.shape(), "attention", expected, y.shape())?;
-        let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
+        let added = ops::dropout(&y, masks(Place::Projection(ctx.layer)))?;
+        let h = ops::add(x, &ctx.pass(Site::Attention, added)?)?;
+        let h = ctx.pass(Site::Between, h)?;
         let y = self.mlp(&norm(&h, config, [&self.ln2_g, &self.ln2_b])?, config, ctx)?;
-        let behind = ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)?;
-        ctx.show_stream([x, &h, &behind]);
-        Ok(behind)
+        let added = ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?;
+        ctx.pass(Site::Behind, ops::add(&h, &ctx.pass(Site::Mlp, added)?)?)
     }
 
     /// [`Block::forward`] for the next `n` positions of a text: x, the stream in `work`, becomes what
@@ -92,7 +95,7 @@ impl Block {
     fn mlp(&self, x: &Tensor, config: &Config, ctx: &Context<'_>) -> Result<Tensor> {
         let (act, form) = (config.mlp.row().op, config.activation);
         let hidden = act(&ops::linear_lastdim(x, &self.w_fc, self.b_fc.as_ref())?, form)?; // [B, T, I]
-        ctx.show_hidden(&hidden);
+        let hidden = ctx.pass(Site::Hidden, hidden)?;
         ops::linear_lastdim(&hidden, &self.w_out, self.b_out.as_ref()) // [B, T, C]
     }
 

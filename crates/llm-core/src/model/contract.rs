@@ -2,8 +2,8 @@
 
 use super::initial::initial;
 use super::{
-    Attention, AttentionSpec, Config, Context, Decode, Parameters, Probe, Scratch, check_attention,
-    parameter_list,
+    Attention, AttentionSpec, Config, Context, Decode, Parameters, Probe, Scratch, Site,
+    check_attention, parameter_list,
 };
 use crate::autograd::no_grad;
 use crate::base::Error;
@@ -12,7 +12,7 @@ use crate::gradcheck;
 use crate::kernels::dropout::Dropout;
 use crate::ops;
 use crate::tensor::Tensor;
-use ndarray::{ArrayView2, ArrayView3};
+use ndarray::{Array3, ArrayView2, ArrayView3};
 use rand::Rng;
 use std::cell::RefCell;
 use std::fmt;
@@ -35,7 +35,8 @@ pub enum Clause {
     Decode,
     /// The masks of the context change the result, always in the same way.
     Dropout,
-    /// What a probe is shown is complete, causal, and what the output was made of.
+    /// What a probe is shown is complete, causal, and what the output was made of; what it puts in place of
+    /// the heads' outputs is projected.
     Probe,
     /// Every parameter has a gradient, and it is that of the value.
     Gradients,
@@ -291,10 +292,24 @@ impl<'a> Trial<'a> {
         let [together] = &together[..] else {
             return Err(format!("the outputs of the heads are shown {} times", together.len()));
         };
+        let other = drawn(together.shape(), 98);
+        let patched = InPlace(other.clone());
+        let patched = self.with(&self.x, &self.context().with_probe(Some(&patched)))?;
+        let is_used = difference(y.data(), patched.data()) > TOLERANCE;
+        ensure(is_used, "what a probe puts in place of the heads' outputs is not used")?;
         let Some(w_proj) = self.p.get("w_proj") else { return Ok(()) };
-        let again = ops::linear_lastdim(together, w_proj, self.p.get("b_proj")).map_err(words)?;
-        let why = "the outputs of the heads that are shown are not those that were projected";
-        ensure(difference(y.data(), again.data()) <= TOLERANCE, why)
+        for (heads, y, why) in [
+            (
+                together,
+                &y,
+                "the outputs of the heads that are shown are not those that were projected",
+            ),
+            (&other, &patched, "what a probe puts in place of the heads' outputs is not projected"),
+        ] {
+            let again = ops::linear_lastdim(heads, w_proj, self.p.get("b_proj")).map_err(words)?;
+            ensure(difference(y.data(), again.data()) <= TOLERANCE, why)?;
+        }
+        Ok(())
     }
 
     fn gradients(&self) -> Outcome {
@@ -329,7 +344,17 @@ impl Probe for Seen {
         self.heads.borrow_mut().push(([sequence, head], probs.iter().copied().collect()));
     }
 
-    fn concatenated(&self, _: usize, y: ArrayView3<'_, f32>) {
+    fn value(&self, _: usize, _: Site, y: ArrayView3<'_, f32>) -> Option<Array3<f32>> {
         self.together.borrow_mut().push(Tensor::new(y.to_owned().into_dyn()));
+        None
+    }
+}
+
+/// A probe that puts other numbers in the place of what the heads gave.
+struct InPlace(Tensor);
+
+impl Probe for InPlace {
+    fn value(&self, _: usize, _: Site, y: ArrayView3<'_, f32>) -> Option<Array3<f32>> {
+        Array3::from_shape_vec(y.dim(), self.0.data().to_vec()).ok()
     }
 }

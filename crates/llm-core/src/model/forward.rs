@@ -27,7 +27,7 @@ impl TinyGPT {
         self.run(tokens, shape, None, None)
     }
 
-    /// [`TinyGPT::logits`], with a probe on every layer's attention.
+    /// [`TinyGPT::logits`], with a probe that is shown every block's numbers and may change them.
     ///
     /// # Errors
     /// As [`TinyGPT::logits`].
@@ -75,7 +75,22 @@ impl TinyGPT {
             let ctx = ctx.with_norm_eps(self.config().norm_eps);
             h = block.forward(&h, &**self.attention(), self.config(), &ctx)?;
         }
-        self.head(&norm(&h, self.config(), [&self.lnf_g, &self.lnf_b])?)
+        self.read_out(&h)
+    }
+
+    /// The scores that follow from a residual stream, logits = norm(h)·W_lm + b_lm: those of the model behind
+    /// its last block; behind an earlier one, what it would say there (a "logit lens").
+    ///
+    /// # Shapes
+    /// `h [B, T, C]` to `[B, T, V]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when h is not of that shape.
+    ///
+    /// # Reference
+    /// nostalgebraist, "interpreting GPT: the logit lens", 2020.
+    pub fn read_out(&self, h: &Tensor) -> Result<Tensor> {
+        self.head(&norm(h, self.config(), [&self.lnf_g, &self.lnf_b])?)
     }
 
     /// [`TinyGPT::run`] for the next positions of a text, all of which stands in `tokens`: those from

@@ -22,7 +22,7 @@ mod small_weights;
 mod tiny_gpt;
 mod workspace;
 
-pub use crate::ops::{Context, NORM_EPS, Place, Probe};
+pub use crate::ops::{Context, NORM_EPS, Place, Probe, Site};
 pub use attention::{Attention, check_attention};
 pub use attention_spec::{AttentionSpec, Kept};
 pub use batch::{Batch, BatchShape, Mode, Origin, WindowOrder};

@@ -81,7 +81,7 @@ pub fn self_attention_1h(
         AttentionParams { w_qkv, b_qkv, w_proj, b_proj }.dims("self_attention_1h", x)?;
     let qkv = linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
     let y = causal_attention_1h(&qkv, ctx.weight_masks(t))?; // [B, T, C]
-    ctx.show(&qkv, &y, 1)?;
+    let y = ctx.show(&qkv, y, 1)?;
     linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
 }
 
@@ -195,11 +195,11 @@ mod tests {
         let of = |shape: &[usize]| Tensor::new(ArrayD::zeros(shape));
         let ctx = Context::new(0).with_probe(Some(&Nobody));
         let y = of(&[2, 3, 4]);
-        assert!(ctx.show(&of(&[2, 3, 12]), &y, 2).is_ok());
+        assert!(ctx.show(&of(&[2, 3, 12]), y.clone(), 2).is_ok());
         for (qkv, n_heads) in
             [(&[2, 3, 12], 0), (&[2, 3, 12], 3), (&[2, 3, 8], 2), (&[1, 3, 12], 2)]
         {
-            let refused = ctx.show(&of(qkv), &y, n_heads).unwrap_err();
+            let refused = ctx.show(&of(qkv), y.clone(), n_heads).unwrap_err();
             assert!(matches!(refused, Error::Shape { op: "probe", .. }), "{refused}");
         }
     }

@@ -1,6 +1,6 @@
 //! What an attention is given about one call, and what it shows of itself.
 
-use super::Place;
+use super::{Place, Probe, Site};
 use crate::base::{Error, Result};
 use crate::kernels::attention as kernel;
 use crate::kernels::dropout::Dropout;
@@ -8,7 +8,6 @@ use crate::kernels::gemm::matrix;
 use crate::message;
 use crate::tensor::Tensor;
 use ndarray::{ArrayView2, ArrayView3};
-use std::fmt;
 
 /// ε inside the root of a norm, unless a model says otherwise.
 pub const NORM_EPS: f32 = 1e-5;
@@ -21,7 +20,7 @@ pub struct Context<'a> {
     pub layer: usize,
     /// For each head whether it is used; empty: all are.
     pub heads: &'a [bool],
-    /// Shown what is computed on the way.
+    /// Shown what is computed on the way, and may change it.
     pub probe: Option<&'a dyn Probe>,
     /// In training with dropout: the batch's masks. The weights P are dropped by the attention
     /// itself, at [`Place::Attention`]; what it returns, by the block.
@@ -58,16 +57,17 @@ impl<'a> Context<'a> {
     }
 
     /// Shows the probe, if there is one, what softmax attention with the scale 1/√D did: `qkv
-    /// [B, T, 3C]` read as H heads each of q, k, v, and `y [B, T, C]`, what the heads gave. The fast
-    /// kernel never writes P out, so P is computed once more, and held against `y`. An attention with
-    /// other weights hands them to [`Context::show_weights`].
+    /// [B, T, 3C]` read as H heads each of q, k, v, and `y [B, T, C]`, what the heads gave. Gives back what
+    /// is to be projected: `y`, or what the probe put in its place. The fast kernel never writes P out, so
+    /// P is computed once more, and held against `y`. An attention with other weights hands them to
+    /// [`Context::show_weights`].
     ///
     /// # Errors
     /// [`Error::Shape`] when `y` has not three axes, the last divisible by H, or `qkv` is not of its
     /// shape with 3C in place of C; as [`Context::show_heads`].
-    pub fn show(&self, qkv: &Tensor, y: &Tensor, n_heads: usize) -> Result<()> {
+    pub fn show(&self, qkv: &Tensor, y: Tensor, n_heads: usize) -> Result<Tensor> {
         if self.probe.is_none() {
-            return Ok(());
+            return Ok(y);
         }
         let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
         let d = c.checked_div(n_heads).unwrap_or(0);
@@ -84,18 +84,20 @@ impl<'a> Context<'a> {
 
     /// Shows the probe, if there is one, the weights of every head: `head(sequence, h)` gives P
     /// `[T, T]`, flat, and the values V `[T, D]` that it weighs. `y [B, T, H·D]` is what the heads
-    /// gave.
+    /// gave; what is to be projected comes back, as from [`Context::show`].
     ///
     /// # Errors
     /// [`Error::Config`] when P·V is not `y`, for a head that is used: a map of weights that were not
     /// used would be wrong unseen. [`Error::Shape`] when `y` or P has another shape.
     pub fn show_heads<'v>(
         &self,
-        y: &Tensor,
+        y: Tensor,
         n_heads: usize,
         head: impl Fn(usize, usize) -> (Vec<f32>, ArrayView2<'v, f32>),
-    ) -> Result<()> {
-        let Some(probe) = self.probe else { return Ok(()) };
+    ) -> Result<Tensor> {
+        let Some(probe) = self.probe.filter(|probe| probe.wants_heads()) else {
+            return self.pass(Site::Heads, y);
+        };
         let [b, t, width] = y.dims("probe", "y of shape [B, T, H·D]")?;
         let parts = kernel::head_views(y.data(), [b, t, n_heads, width / n_heads.max(1)]);
         for (sequence, h) in (0..b).flat_map(|b| (0..n_heads).map(move |h| (b, h))) {
@@ -109,18 +111,18 @@ impl<'a> Context<'a> {
             }
             probe.head(self.layer, sequence, h, p);
         }
-        self.show_heads_together(y, [b, t, width]);
-        Ok(())
+        self.pass(Site::Heads, y)
     }
 
     /// Shows the probe, if there is one, the weights that forward itself used: `p [B, H, T, T]`,
-    /// before dropout, and `y [B, T, H·D]`, what the heads gave.
+    /// before dropout, and `y [B, T, H·D]`, what the heads gave; what is to be projected comes back, as
+    /// from [`Context::show`].
     ///
     /// # Errors
     /// [`Error::Shape`] when the two do not fit each other.
-    pub fn show_weights(&self, p: &Tensor, y: &Tensor) -> Result<()> {
-        let Some(probe) = self.probe else { return Ok(()) };
-        let [b, t, width] = y.dims("probe", "y of shape [B, T, H·D]")?;
+    pub fn show_weights(&self, p: &Tensor, y: Tensor) -> Result<Tensor> {
+        let Some(probe) = self.probe else { return Ok(y) };
+        let [b, t, _] = y.dims("probe", "y of shape [B, T, H·D]")?;
         let [sequences, n_heads, rows, columns] = p.dims("probe", "p of shape [B, H, T, T]")?;
         let fits = [sequences, rows, columns] == [b, t, t] && n_heads > 0;
         let expected = format_args!("p of shape [{b}, H, {t}, {t}]");
@@ -128,41 +130,29 @@ impl<'a> Context<'a> {
         for (i, p) in p.data().chunks_exact(t * t).enumerate() {
             probe.head(self.layer, i / n_heads, i % n_heads, matrix(p, t, t));
         }
-        self.show_heads_together(y, [b, t, width]);
-        Ok(())
+        self.pass(Site::Heads, y)
     }
 
-    fn show_heads_together(&self, y: &Tensor, shape: [usize; 3]) {
-        if let (Some(probe), Ok(view)) = (self.probe, ArrayView3::from_shape(shape, y.data())) {
-            probe.concatenated(self.layer, view);
-        }
-    }
-
-    /// Shows the probe, if there is one, the hidden numbers `[B, T, I]` of the block's MLP.
-    pub(crate) fn show_hidden(&self, hidden: &Tensor) {
-        if let (Some(probe), Some(view)) = (self.probe, rows_of_texts(hidden)) {
-            probe.hidden(self.layer, view);
-        }
-    }
-
-    /// Shows the probe, if there is one, the residual stream `[B, T, C]` at the three places of a block.
-    pub(crate) fn show_stream(&self, places: [&Tensor; 3]) {
-        let Some(probe) = self.probe else { return };
-        if let [Some(before), Some(between), Some(behind)] = places.map(rows_of_texts) {
-            probe.stream(self.layer, [before, between, behind]);
-        }
+    /// The numbers at a site of the block, `[B, T, N]`, after the probe, if there is one, has seen them: they
+    /// themselves, or what the probe put in their place. For a block or an attention of one's own.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when they have not three axes, or what stands in their place has another shape.
+    pub fn pass(&self, site: Site, value: Tensor) -> Result<Tensor> {
+        let Some(probe) = self.probe else { return Ok(value) };
+        let shape: [usize; 3] = value.dims("probe", "values of shape [B, T, N]")?;
+        let view = ArrayView3::from_shape(shape, value.data());
+        let view = view.map_err(|_| Error::shape("probe", format!("{shape:?}"), value.shape()))?;
+        let Some(other) = probe.value(self.layer, site, view) else { return Ok(value) };
+        let expected = format_args!("values of shape {shape:?} in place of those shown");
+        Error::unless_shaped(other.shape() == shape, "probe", expected, other.shape())?;
+        Ok(Tensor::new(other.into_dyn()))
     }
 
     /// This context with these masks.
     pub fn with_dropout(self, dropout: Option<Dropout>) -> Context<'a> {
         Context { dropout, ..self }
     }
-}
-
-/// A tensor `[B, T, C]` as a view.
-fn rows_of_texts(h: &Tensor) -> Option<ArrayView3<'_, f32>> {
-    let &[b, t, c] = h.shape() else { return None };
-    ArrayView3::from_shape([b, t, c], h.data()).ok()
 }
 
 /// `Err` unless some rows of P·V, the last among them, are those of y, up to rounding.
@@ -187,24 +177,4 @@ fn check_weights([p, v, y]: [ArrayView2<'_, f32>; 3], head: usize) -> Result<()>
         }
     }
     Ok(())
-}
-
-/// Sees what a block computes on the way. Methods are called during a forward pass, on its thread; those
-/// that a probe leaves out see nothing.
-pub trait Probe {
-    /// P of one head: `probs [T, T]`, row i the weights of query i.
-    fn head(&self, _layer: usize, _sequence: usize, _head: usize, _probs: ArrayView2<'_, f32>) {}
-    /// The heads side by side before the output projection: `y [B, T, C]`.
-    fn concatenated(&self, _layer: usize, _y: ArrayView3<'_, f32>) {}
-    /// The MLP's numbers between its two products, behind the activation: `hidden [B, T, I]`.
-    fn hidden(&self, _layer: usize, _hidden: ArrayView3<'_, f32>) {}
-    /// The residual stream `[B, T, C]` before the block, between its attention and its MLP, and behind
-    /// it.
-    fn stream(&self, _layer: usize, _places: [ArrayView3<'_, f32>; 3]) {}
-}
-
-impl fmt::Debug for dyn Probe + '_ {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Probe")
-    }
 }

@@ -3,8 +3,8 @@
 
 use super::layout::own;
 use super::sizes::Place;
-use llm_core::model::{Context, Decode, Kept, ParamList, Parameters, Probe};
-use llm_core::ndarray::{ArrayView2, ArrayView3, Axis};
+use llm_core::model::{Context, Decode, Kept, ParamList, Parameters, Probe, Site};
+use llm_core::ndarray::{Array3, ArrayView2, ArrayView3, Axis};
 use llm_core::{Attention, AttentionSpec, Config, Result, Tensor};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -137,8 +137,11 @@ impl Probe for Watch {
         }
     }
 
-    fn concatenated(&self, _layer: usize, y: ArrayView3<'_, f32>) {
-        let sequence = y.index_axis(Axis(0), self.place.batch_index);
-        self.note(|notes| notes.att = sequence.row(self.place.query).to_vec());
+    fn value(&self, _: usize, site: Site, y: ArrayView3<'_, f32>) -> Option<Array3<f32>> {
+        if site == Site::Heads {
+            let sequence = y.index_axis(Axis(0), self.place.batch_index);
+            self.note(|notes| notes.att = sequence.row(self.place.query).to_vec());
+        }
+        None
     }
 }

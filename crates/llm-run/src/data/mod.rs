@@ -3,12 +3,14 @@
 use llm_core::base::{Message, with_causes};
 mod beginning;
 mod input;
+mod twins;
 mod validation;
 
 pub use beginning::Beginning;
 pub use input::{Input, check_about_files, check_kind_of_data, one_stdin};
 pub use llm_formats::chat::Cut;
 pub use llm_formats::data_files::{Files, Reading};
+pub use twins::twin_pairs;
 pub use validation::{Report, Slices, Validation};
 
 use crate::error::{Result, RunError};

@@ -1,6 +1,6 @@
 //! `inspect attention`.
 
-use crate::args::InspectAttentionArgs;
+use crate::args::{InspectAttentionArgs, PromptArgs};
 use crate::commands::written::{
     begins_with, check_page, check_place, page_of, save, say_written, write_page,
 };
@@ -42,7 +42,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     if let Some(file) = &args.npz {
         check_place(file, |start| npz::begins_with(start, "tokens"))?;
     }
-    let tokens = prompt(&loaded, args)?;
+    let tokens = prompt(&loaded, &args.prompt)?;
     let usual = if args.npz.is_some() { tokens.len() } else { LAST };
     let last = args.last.map_or(usual, |n| n as usize);
     check_size(args, &chosen, &loaded, last.min(tokens.len()))?;
@@ -155,7 +155,7 @@ impl Chosen {
 }
 
 /// The tokens that the model reads.
-fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> {
+pub(super) fn prompt(loaded: &Loaded, given: &PromptArgs) -> Result<Vec<TokenId>> {
     let opening = match loaded.run.recipe.data {
         // The story after the last one: never trained on.
         DataSource::Stories { seed, count, .. } => {
@@ -167,7 +167,7 @@ fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> 
     };
     let tokenizer = loaded.tokenizer.as_ref();
     let beginning = Beginning::text(&opening, tokenizer);
-    let mut tokens = args.prompt.tokens_or(tokenizer, beginning)?;
+    let mut tokens = given.tokens_or(tokenizer, beginning)?;
     let window = loaded.run.model.config().seq_len;
     if tokens.len() > window {
         let n = tokens.len();

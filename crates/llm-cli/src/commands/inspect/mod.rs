@@ -2,7 +2,9 @@
 
 mod attention;
 mod heads;
+mod lens;
 mod model;
+mod patch;
 mod prune;
 
 use crate::args::InspectVerb;
@@ -22,5 +24,7 @@ pub fn inspect(program: &Program, verb: &InspectVerb) -> Result<()> {
         }
         InspectVerb::Heads(args) => in_pool(&args.output, |_| heads::heads(program, args)),
         InspectVerb::Prune(args) => in_pool(&args.on.output, |_| prune::prune(program, args)),
+        InspectVerb::Patch(args) => in_pool(&args.output, |_| patch::patch(program, args)),
+        InspectVerb::Lens(args) => in_pool(&args.output, |_| lens::lens(program, args)),
     }
 }

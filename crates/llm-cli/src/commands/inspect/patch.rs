@@ -1,0 +1,141 @@
+//! `inspect patch`.
+
+mod show;
+
+use crate::args::InspectPatchArgs;
+use crate::commands::written::{check_place, save, say_written};
+use crate::console::{print, room, show};
+use crate::error::{Result, RunError, usage};
+use crate::program::Program;
+use crate::signals::Signals;
+use llm_core::base::Message;
+use llm_core::generate::next_logits;
+use llm_core::recipe::DataSource;
+use llm_core::{TokenId, message};
+use llm_formats::npz::{self, Npz};
+use llm_lens::{Explained, Pair, Part, Reading, Share, explain, first_choice, verdict};
+use llm_run::data::twin_pairs;
+use llm_run::folder::to_load;
+use llm_run::plan::{Loaded, load};
+use llm_stories::FactKind;
+use std::path::Path;
+
+/// Pairs of stories when nothing is said.
+const PAIRS: u32 = 64;
+
+/// What was measured on, and what was found.
+struct Found {
+    about: Message,
+    /// Of two texts of one's own: they, with the stream at each position.
+    own: Option<Own>,
+    parts: Vec<Part>,
+    explained: Explained,
+}
+
+/// Two texts of one's own.
+struct Own {
+    pair: Pair,
+    /// d of both.
+    differences: [f64; 2],
+    /// The stream before each block at each position, `[L·T]`.
+    stream: Vec<Share>,
+}
+
+/// Patches the model from text to text, and prints what its parts carry.
+pub(super) fn patch(program: &Program, args: &InspectPatchArgs) -> Result<()> {
+    let signals = Signals::listen();
+    let path = to_load(&args.load)?;
+    let loaded = load(&program.models, &path)?;
+    if let Some(file) = &args.npz {
+        check_place(file, |start| npz::begins_with(start, "put_in"))?;
+    }
+    let found = match (&args.clean, &args.other) {
+        (Some(clean), Some(other)) => of_texts(&loaded, [clean, other], &args.answers)?,
+        _ => of_stories(&loaded, args, &signals)?,
+    };
+    signals.check()?;
+    if let Some(file) = &args.npz {
+        write_arrays(file, &found)?;
+        say_written(file, args.output.quiet());
+    }
+    match args.json || args.output.json() {
+        true => print(show::json(&found, &loaded)),
+        false => show(&show::text(&found, &loaded, room())),
+    }
+}
+
+fn of_stories(loaded: &Loaded, args: &InspectPatchArgs, signals: &Signals) -> Result<Found> {
+    let model = &loaded.run.model;
+    let DataSource::Stories { seed, count, .. } = loaded.run.recipe.data else {
+        return usage(
+            "inspect patch needs --clean and --other: the model has not learned the built-in stories",
+        );
+    };
+    let kind = args.fact.unwrap_or(FactKind::OtherPerson);
+    let n = args.pairs.unwrap_or(PAIRS) as usize;
+    // The stories after the last one: never trained on.
+    let seq_len = model.config().seq_len;
+    let pairs = twin_pairs((seed, count), kind, loaded.tokenizer.as_ref(), seq_len, n);
+    if pairs.is_empty() {
+        return usage(message!(
+            "--fact {}: no story and its twin are equally long in tokens of this vocabulary, and no longer \
+             than the context",
+            kind.name()
+        ));
+    }
+    let parts = Part::all(model);
+    signals.heed();
+    let explained = explain(model, &pairs, &parts, || signals.pending().is_some())?;
+    let about = message!("unseen built-in stories and their twins: {}", kind.name());
+    Ok(Found { about, own: None, parts, explained })
+}
+
+fn of_texts(loaded: &Loaded, texts: [&String; 2], answers: &[String]) -> Result<Found> {
+    let (model, tokenizer) = (&loaded.run.model, loaded.tokenizer.as_ref());
+    let [clean, other] = texts.map(|text| tokenizer.encode(text.as_bytes()));
+    let (clean, other) = (clean?, other?);
+    let most = model.config().seq_len;
+    if clean.is_empty() || clean.len() > most {
+        return usage(message!(
+            "--clean has {} tokens; 1 to {}, the model's context, are read",
+            clean.len(),
+            most
+        ));
+    }
+    let answer = |i: usize, text: &[TokenId]| -> Result<TokenId> {
+        let Some(typed) = answers.get(i) else {
+            return Ok(first_choice(&next_logits(model, text)?));
+        };
+        let tokens = tokenizer.encode(typed.as_bytes())?;
+        tokens.first().copied().ok_or(RunError::Usage(message!("--answers: a text is empty")))
+    };
+    let answers = [answer(0, &clean)?, answer(1, &other)?];
+    let pair = Pair { clean, other, answers };
+    let parts = Part::all(model);
+    let reading = Reading::new(model, &pair)?;
+    let shares = vec![reading.shares(&parts)?];
+    let differences = reading.differences();
+    let stream = reading.shares(&Part::every_position(model, pair.clean.len()))?;
+    let right = usize::from(reading.is_right());
+    let rows = verdict(&parts, &shares);
+    let receivers = llm_lens::receivers(&rows);
+    let paths = reading.paths(&receivers)?;
+    drop(reading);
+    let explained = Explained { tried: 1, pairs: right, rows, shares, receivers, paths };
+    let about = message!("--clean and --other");
+    Ok(Found { about, own: Some(Own { pair, differences, stream }), parts, explained })
+}
+
+/// All shares as a file of NumPy's.
+fn write_arrays(file: &Path, found: &Found) -> Result<()> {
+    let shares = &found.explained.shares;
+    let shape = [shares.len(), found.parts.len()];
+    let of = |side: fn(&Share) -> f32| shares.iter().flatten().map(side).collect::<Vec<f32>>();
+    save(file, |out| {
+        let mut file = Npz::to(out);
+        file.add("put_in", &shape, &of(|share| share.put_in as f32))?; // first: begins_with looks for it
+        file.add("taken_out", &shape, &of(|share| share.taken_out as f32))?;
+        file.add("turned", &shape, &of(|share| f32::from(u8::from(share.turns))))?;
+        file.finish()
+    })
+}

@@ -1,0 +1,317 @@
+//! Activation patching: which part of a model carries an answer from where it is told to where it is said.
+//!
+//! A pair is two texts of the same length that ask for two answers. With d the difference of both answers'
+//! scores at the end, a part that is put from the other text into the clean one carries the share
+//!
+//! ```text
+//! put in     (d_clean − d_patched) / (d_clean − d_other)
+//! taken out  (d_patched − d_other) / (d_clean − d_other)    the clean part put into the other text
+//! ```
+//!
+//! A share of 0 changes nothing, one of 1 is the whole answer; parts that lie one behind the other may have
+//! the same share. Put in says that a part is enough, taken out that it is needed.
+//!
+//! Reference: Meng et al., "Locating and Editing Factual Associations in GPT", 2022; Wang et al.,
+//! "Interpretability in the Wild", 2022, for paths.
+
+use crate::inside::{Inside, values, values_with};
+use crate::patch::{Patch, Patches, With, head_columns};
+use llm_core::model::Site;
+use llm_core::{Error, Result, TinyGPT, TokenId, message};
+use serde::Serialize;
+
+/// Two texts, equally long, and what the next token should be in each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The text whose answer is looked for.
+    pub clean: Vec<TokenId>,
+    /// The text with another answer.
+    pub other: Vec<TokenId>,
+    /// The tokens that answer the clean and the other text.
+    pub answers: [TokenId; 2],
+}
+
+impl Pair {
+    /// The positions at which the texts differ.
+    pub fn changed(&self) -> Vec<usize> {
+        let both = self.clean.iter().zip(&self.other).enumerate();
+        both.filter(|(_, (a, b))| a != b).map(|(i, _)| i).collect()
+    }
+
+    /// The positions of a place, from first to last.
+    pub fn positions(&self, at: At) -> Vec<usize> {
+        let (t, changed) = (self.clean.len(), self.changed());
+        match at {
+            At::Last => vec![t - 1],
+            At::All => (0..t).collect(),
+            At::Changed => changed,
+            At::Between => (0..t - 1).filter(|i| !changed.contains(i)).collect(),
+            At::Position(i) => vec![i],
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        let refused = |why| Err(Error::config("patch", why));
+        let (a, b) = (self.clean.len(), self.other.len());
+        match () {
+            () if a != b => {
+                refused(message!("the texts have {} and {} tokens, not equally many", a, b))
+            }
+            () if self.clean == self.other => refused(message!("both texts are the same")),
+            () if self.answers[0] == self.answers[1] => {
+                refused(message!("both answers begin with the same token"))
+            }
+            () => Ok(()),
+        }
+    }
+}
+
+/// Positions of a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum At {
+    /// The last, from which the answer is said.
+    Last,
+    /// All.
+    All,
+    /// Those at which the texts differ.
+    Changed,
+    /// Those that are the same in both texts, the last left out.
+    Between,
+    /// One.
+    Position(usize),
+}
+
+/// A part of a model, at some positions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Part {
+    /// Number of the block, from 0.
+    pub layer: usize,
+    /// Which part of the block.
+    pub what: What,
+    /// Where.
+    pub at: At,
+}
+
+/// A part of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum What {
+    /// What one head gives.
+    Head(usize),
+    /// What all heads give.
+    Heads,
+    /// What the MLP adds to the stream.
+    Mlp,
+    /// The stream before the block: all that was found out so far.
+    Stream,
+}
+
+impl Part {
+    /// The parts that a table shows: every head and MLP and all heads together, at the end and at all
+    /// positions, and the stream before each block where the texts differ, at the end, and elsewhere.
+    pub fn all(model: &TinyGPT) -> Vec<Part> {
+        let heads = model.attention().spec().n_heads;
+        let of_layer = |layer| {
+            let ends = [At::Last, At::All].into_iter().flat_map(move |at| {
+                let whats = (0..heads).map(What::Head).chain([What::Heads, What::Mlp]);
+                whats.map(move |what| Part { layer, what, at })
+            });
+            let stream = [At::Changed, At::Between, At::Last];
+            ends.chain(stream.map(|at| Part { layer, what: What::Stream, at }))
+        };
+        (0..model.config().n_layers).flat_map(of_layer).collect()
+    }
+
+    /// The stream before each block at each of the first `t` positions.
+    pub fn every_position(model: &TinyGPT, t: usize) -> Vec<Part> {
+        let layers = 0..model.config().n_layers;
+        let of =
+            |layer| (0..t).map(move |i| Part { layer, what: What::Stream, at: At::Position(i) });
+        layers.flat_map(of).collect()
+    }
+
+    /// The patch that puts this part of another run there.
+    fn patch<'a>(&self, model: &TinyGPT, pair: &Pair, from: &'a Inside) -> Patch<'a> {
+        let (site, head) = match self.what {
+            What::Head(head) => (Site::Heads, Some(head)),
+            What::Heads => (Site::Heads, None),
+            What::Mlp => (Site::Mlp, None),
+            What::Stream => (Site::Before, None),
+        };
+        Patch {
+            layer: self.layer,
+            site,
+            columns: head.map(|head| head_columns(model, head)),
+            positions: pair.positions(self.at),
+            with: With::Run(from.blocks[self.layer].at(site).view()),
+        }
+    }
+}
+
+/// What a part carries of one pair's answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// The other text's part put into the clean one.
+    pub put_in: f64,
+    /// The clean part put into the other text.
+    pub taken_out: f64,
+    /// Whether the clean text's first choice becomes the other answer.
+    pub turns: bool,
+}
+
+/// What heads read from one head of an earlier block.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sender {
+    /// The head that writes, `(layer, head)`.
+    pub from: [usize; 2],
+    /// The share that each receiver reads; `None` where it does not lie behind.
+    pub shares: Vec<Option<f64>>,
+}
+
+/// A pair as a model reads it.
+#[derive(Debug)]
+pub struct Reading<'m> {
+    model: &'m TinyGPT,
+    pair: &'m Pair,
+    /// Everything computed for the clean and the other text.
+    runs: [Inside; 2],
+    /// d_clean and d_other.
+    ends: [f64; 2],
+}
+
+/// Sequences that are patched at once.
+const TOGETHER: usize = 16;
+
+impl<'m> Reading<'m> {
+    /// Reads both texts.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for texts of different lengths, equal texts or equal answers; as
+    /// [`TinyGPT::logits`].
+    pub fn new(model: &'m TinyGPT, pair: &'m Pair) -> Result<Reading<'m>> {
+        pair.check()?;
+        let within = pair.answers.iter().all(|token| (*token as usize) < model.config().vocab_size);
+        Error::unless(within, "patch", message!("an answer is no token of the model"))?;
+        let runs = [values(model, &pair.clean)?, values(model, &pair.other)?];
+        let ends = [0, 1].map(|i| {
+            let logits = &runs[i].logits;
+            difference(pair, logits.row(logits.nrows() - 1).as_slice().unwrap_or_default())
+        });
+        Ok(Reading { model, pair, runs, ends })
+    }
+
+    /// Whether the model's first choice is the right answer to both texts.
+    pub fn is_right(&self) -> bool {
+        let first = |run: &Inside| {
+            let last = run.logits.row(run.logits.nrows() - 1);
+            last.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(i, _)| i)
+        };
+        let wanted = self.pair.answers.map(|token| Some(token as usize));
+        [first(&self.runs[0]), first(&self.runs[1])] == wanted
+    }
+
+    /// d_clean and d_other: scores of the clean text's answer less those of the other's.
+    pub fn differences(&self) -> [f64; 2] {
+        self.ends
+    }
+
+    /// What each part carries.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`]; [`Error::Config`] naming a part that the model does not have, or saying that
+    /// both texts have the same scores.
+    pub fn shares(&self, parts: &[Part]) -> Result<Vec<Share>> {
+        let [clean, other] = &self.runs;
+        let lists =
+            |from| parts.iter().map(move |part| vec![part.patch(self.model, self.pair, from)]);
+        let put_in = self.patched(&self.pair.clean, &lists(other).collect::<Vec<_>>())?;
+        let taken_out = self.patched(&self.pair.other, &lists(clean).collect::<Vec<_>>())?;
+        let both = put_in.into_iter().zip(taken_out);
+        both.map(|((put_in, turns), (taken_out, _))| {
+            let [put_in, taken_out] = [self.put_in(put_in)?, 1.0 - self.put_in(taken_out)?];
+            Ok(Share { put_in, taken_out, turns })
+        })
+        .collect()
+    }
+
+    /// The share that `receivers`, heads at the end, read from what each head of an earlier block writes: the
+    /// sender is the other text's, all heads between are as in the clean text, and what the receiver then gives
+    /// is put into the clean text.
+    ///
+    /// # Errors
+    /// As [`Reading::shares`].
+    pub fn paths(&self, receivers: &[[usize; 2]]) -> Result<Vec<Sender>> {
+        let heads = self.model.attention().spec().n_heads;
+        let last = receivers.iter().map(|[layer, _]| *layer).max().unwrap_or(0);
+        let senders = (0..last).flat_map(|layer| (0..heads).map(move |head| [layer, head]));
+        senders.map(|from| Ok(Sender { from, shares: self.from(from, receivers)? })).collect()
+    }
+
+    fn from(
+        &self,
+        [layer, head]: [usize; 2],
+        receivers: &[[usize; 2]],
+    ) -> Result<Vec<Option<f64>>> {
+        let ([clean, other], t) = (&self.runs, self.pair.clean.len());
+        let part = |what| Part { layer, what, at: At::All };
+        let sender = part(What::Head(head)).patch(self.model, self.pair, other);
+        receivers
+            .iter()
+            .map(|&[to, receiver]| {
+                if to <= layer {
+                    return Ok(None);
+                }
+                // Heads between keep what they gave; what lies in the receiver's block is not read from.
+                let held = (layer + 1..to).map(|layer| {
+                    Part { layer, what: What::Heads, at: At::All }
+                        .patch(self.model, self.pair, clean)
+                });
+                let list: Vec<_> = std::iter::once(sender.clone()).chain(held).collect();
+                let patches = Patches::new(self.model, vec![list])?;
+                let seen = values_with(self.model, &self.pair.clean, Some(&patches))?;
+                let given = Patch {
+                    layer: to,
+                    site: Site::Heads,
+                    columns: Some(head_columns(self.model, receiver)),
+                    positions: vec![t - 1],
+                    with: With::Run(seen.blocks[to].heads.view()),
+                };
+                let patched = self.patched(&self.pair.clean, &[vec![given]])?;
+                self.put_in(patched[0].0).map(Some)
+            })
+            .collect()
+    }
+
+    fn put_in(&self, patched: f64) -> Result<f64> {
+        let [clean, other] = self.ends;
+        let why = message!("both texts have the same scores: there is nothing to explain");
+        Error::unless(clean != other, "patch", why)?;
+        Ok((clean - patched) / (clean - other))
+    }
+
+    /// d, and whether the first choice is the other answer, of a text under each list of patches.
+    fn patched<'p>(
+        &'p self,
+        text: &[TokenId],
+        lists: &[Vec<Patch<'p>>],
+    ) -> Result<Vec<(f64, bool)>> {
+        let (t, v) = (text.len(), self.model.config().vocab_size);
+        let mut found = Vec::with_capacity(lists.len());
+        for lists in lists.chunks(TOGETHER) {
+            let b = lists.len();
+            let logits =
+                Patches::new(self.model, lists.to_vec())?.logits(&text.repeat(b), [b, t])?;
+            for all in logits.data().chunks_exact(t * v) {
+                let last = &all[(t - 1) * v..];
+                let best = (0..v).max_by(|a, b| last[*a].total_cmp(&last[*b]));
+                let turns = best == Some(self.pair.answers[1] as usize);
+                found.push((difference(self.pair, last), turns));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn difference(pair: &Pair, last: &[f32]) -> f64 {
+    let [a, b] = pair.answers.map(|token| f64::from(last[token as usize]));
+    a - b
+}

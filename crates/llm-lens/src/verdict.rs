@@ -1,0 +1,209 @@
+//! What shares over several pairs say, by a rule whose false alarms are known.
+
+use crate::causes::{At, Pair, Part, Reading, Sender, Share, What};
+use llm_core::{Result, TinyGPT};
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Fewer pairs say nothing.
+pub const FEWEST_PAIRS: usize = 8;
+/// The least share that is worth a name.
+pub const LEAST: f64 = 0.1;
+/// The chance that any part is named whose shares are no larger than [`LEAST`].
+const RISK: f64 = 0.05;
+
+/// What a part carries over several pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carried {
+    /// The part.
+    pub part: Part,
+    /// Mean share put in.
+    pub put_in: f64,
+    /// Standard deviation over the pairs.
+    pub put_in_sd: f64,
+    /// Mean share taken out.
+    pub taken_out: f64,
+    /// Standard deviation over the pairs.
+    pub taken_out_sd: f64,
+    /// Share of the answers that turn when the part is put in.
+    pub turned: f64,
+    /// The part carries the answer: see [`verdict`].
+    pub carries: bool,
+}
+
+/// What parts of a model carry the answers of several pairs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// Pairs that were tried.
+    pub tried: usize,
+    /// Those measured: the model is right on both texts.
+    pub pairs: usize,
+    /// The parts.
+    pub rows: Vec<Carried>,
+    /// For each measured pair the share of each part.
+    pub shares: Vec<Vec<Share>>,
+    /// The heads that carry most at the end, `(layer, head)`.
+    pub receivers: Vec<[usize; 2]>,
+    /// Mean shares that each receiver reads from heads of earlier blocks, see [`Reading::paths`].
+    pub paths: Vec<Sender>,
+}
+
+/// Measures `parts` over the pairs that the model is right on, and the paths to the heads that carry most.
+/// `stop` is asked after each pair; what is found is then of those before.
+///
+/// # Errors
+/// As [`Reading::new`] and [`Reading::shares`].
+pub fn explain(
+    model: &TinyGPT,
+    pairs: &[Pair],
+    parts: &[Part],
+    mut stop: impl FnMut() -> bool,
+) -> Result<Explained> {
+    let (mut shares, mut right, mut tried) = (Vec::new(), Vec::new(), 0);
+    for pair in pairs {
+        let reading = Reading::new(model, pair)?;
+        tried += 1;
+        if reading.is_right() {
+            shares.push(reading.shares(parts)?);
+            right.push(reading);
+        }
+        if stop() {
+            break;
+        }
+    }
+    let rows = verdict(parts, &shares);
+    let receivers = receivers(&rows);
+    let mut paths: Vec<Sender> = Vec::new();
+    let n = right.len() as f64;
+    for reading in right {
+        for (i, Sender { from, shares }) in reading.paths(&receivers)?.into_iter().enumerate() {
+            if i == paths.len() {
+                let zeros = shares.iter().map(|share| share.map(|_| 0.0)).collect();
+                paths.push(Sender { from, shares: zeros });
+            }
+            let sums = paths[i].shares.iter_mut().zip(shares);
+            sums.for_each(|(sum, share)| *sum = sum.zip(share).map(|(sum, x)| sum + x / n));
+        }
+        if stop() {
+            break;
+        }
+    }
+    Ok(Explained { tried, pairs: shares.len(), rows, shares, receivers, paths })
+}
+
+/// Heads whose paths are followed.
+const MOST_RECEIVERS: usize = 4;
+
+/// The heads that carry most at the end, beyond [`LEAST`].
+pub fn receivers(rows: &[Carried]) -> Vec<[usize; 2]> {
+    let head = |row: &Carried| match (row.part.what, row.part.at) {
+        (What::Head(head), At::Last) if row.put_in > LEAST => {
+            Some((row.put_in, [row.part.layer, head]))
+        }
+        _ => None,
+    };
+    let mut heads: Vec<_> = rows.iter().filter_map(head).collect();
+    heads.sort_by(|a, b| b.0.total_cmp(&a.0));
+    heads.into_iter().take(MOST_RECEIVERS).map(|(_, head)| head).collect()
+}
+
+/// Means over pairs: `shares` has a list for each pair, with a share for each of `parts`.
+///
+/// A part *carries* the answer when both its shares are larger than [`LEAST`] beyond chance: one-sided t tests
+/// over the pairs, of both sides the larger p, by Holm's method over all parts, so that any false name has a
+/// chance of at most 5 %. That takes the mean of the shares to be normally distributed, and the pairs to be
+/// drawn independently. With fewer than [`FEWEST_PAIRS`] nothing carries.
+pub fn verdict(parts: &[Part], shares: &[Vec<Share>]) -> Vec<Carried> {
+    let n = shares.len();
+    let column = |i: usize, side: fn(&Share) -> f64| -> Vec<f64> {
+        shares.iter().filter_map(|pair| pair.get(i)).map(side).collect()
+    };
+    let row = |(i, part): (usize, &Part)| {
+        let sides = [column(i, |share| share.put_in), column(i, |share| share.taken_out)];
+        let p = sides.iter().map(|side| chance(side)).fold(0.0, f64::max);
+        let [(put_in, put_in_sd), (taken_out, taken_out_sd)] = sides.map(|side| mean_sd(&side));
+        let turned = column(i, |share| f64::from(u8::from(share.turns)));
+        let turned = mean_sd(&turned).0;
+        let carries = false;
+        (p, Carried { part: *part, put_in, put_in_sd, taken_out, taken_out_sd, turned, carries })
+    };
+    let mut rows: Vec<_> = parts.iter().enumerate().map(row).collect();
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|a, b| rows[*a].0.total_cmp(&rows[*b].0));
+    for (passed, i) in order.into_iter().enumerate() {
+        let (p, row) = &mut rows[i];
+        if n < FEWEST_PAIRS || *p > RISK / (parts.len() - passed) as f64 {
+            break;
+        }
+        row.carries = true;
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+/// Mean and standard deviation; 0 for what there is too little of.
+fn mean_sd(x: &[f64]) -> (f64, f64) {
+    let n = x.len() as f64;
+    let mean = x.iter().sum::<f64>() / n.max(1.0);
+    let squares: f64 = x.iter().map(|x| (x - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0).max(1.0)).sqrt())
+}
+
+/// The chance of such a mean or a larger one where the true one is [`LEAST`].
+fn chance(x: &[f64]) -> f64 {
+    let (n, (mean, sd)) = (x.len() as f64, mean_sd(x));
+    let Ok(t) = StudentsT::new(0.0, 1.0, n - 1.0) else { return 1.0 };
+    // Equal shares in all pairs have no spread to be judged by.
+    let scale = (sd / n.sqrt()).max(f64::EPSILON);
+    t.sf((mean - LEAST) / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng, SeedableRng};
+
+    /// Shares of heads that carry nothing, or just the least that has a name, in a thousand tables of 16
+    /// parts: some part is named in at most 5 % and a little.
+    #[test]
+    fn what_carries_nothing_is_not_named() {
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(1);
+        let parts: Vec<_> =
+            (0..16).map(|h| Part { layer: 0, what: What::Head(h), at: At::Last }).collect();
+        let mut named = [0; 2];
+        for (case, named) in named.iter_mut().enumerate() {
+            for _ in 0..1000 {
+                let mean = [0.0, LEAST][case];
+                // The sum of four uniform numbers is nearly normal.
+                let mut drawn = |spread: f64| {
+                    mean + spread * (0..4).map(|_| rng.random_range(-0.5..0.5)).sum::<f64>()
+                };
+                let mut share = || {
+                    let (put_in, taken_out) = (drawn(0.3), drawn(0.3));
+                    Share { put_in, taken_out, turns: false }
+                };
+                let shares: Vec<Vec<_>> =
+                    (0..12).map(|_| parts.iter().map(|_| share()).collect()).collect();
+                *named += usize::from(verdict(&parts, &shares).iter().any(|row| row.carries));
+            }
+        }
+        assert!(named[0] == 0 && named[1] <= 65, "{named:?}");
+    }
+
+    #[test]
+    fn what_carries_is_named_and_too_few_pairs_say_nothing() {
+        let parts = [0, 1].map(|h| Part { layer: 0, what: What::Head(h), at: At::Last });
+        let pair = |i: usize| {
+            let noise = (i % 3) as f64 / 30.0;
+            [0.4 + noise, noise].map(|x| Share { put_in: x, taken_out: x, turns: false }).to_vec()
+        };
+        let named = |n: usize| {
+            let shares: Vec<_> = (0..n).map(pair).collect();
+            verdict(&parts, &shares).iter().map(|row| row.carries).collect::<Vec<_>>()
+        };
+        assert_eq!(named(FEWEST_PAIRS), [true, false]);
+        assert_eq!(named(FEWEST_PAIRS - 1), [false, false]);
+        assert_eq!(named(0), [false, false]);
+        let sides = [Share { put_in: 0.9, taken_out: 0.0, turns: true }];
+        let one_side = verdict(&parts[..1], &vec![sides.to_vec(); 20]);
+        assert!(!one_side[0].carries && one_side[0].turned == 1.0);
+    }
+}

@@ -69,15 +69,15 @@ impl Pair {
 /// Positions of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum At {
-    /// The last, from which the answer is said.
+    /// The last position, from which the answer is said.
     Last,
-    /// All.
+    /// Every position.
     All,
-    /// Those at which the texts differ.
+    /// Positions at which the texts differ.
     Changed,
-    /// Those that are the same in both texts, the last left out.
+    /// Positions that are the same in both texts, the last left out.
     Between,
-    /// One.
+    /// One position.
     Position(usize),
 }
 
@@ -88,7 +88,7 @@ pub struct Part {
     pub layer: usize,
     /// Which part of the block.
     pub what: What,
-    /// Where.
+    /// Positions of the part.
     pub at: At,
 }
 

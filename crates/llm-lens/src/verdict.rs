@@ -35,7 +35,7 @@ pub struct Carried {
 pub struct Explained {
     /// Pairs that were tried.
     pub tried: usize,
-    /// Those measured: the model is right on both texts.
+    /// Pairs that are measured: the model is right on both texts.
     pub pairs: usize,
     /// The parts.
     pub rows: Vec<Carried>,

@@ -134,7 +134,7 @@ impl<'a> Context<'a> {
     }
 
     /// The numbers at a site of the block, `[B, T, N]`, after the probe, if there is one, has seen them: they
-    /// themselves, or what the probe put in their place. For a block or an attention of one's own.
+    /// themselves, or what the probe put in their place. For those who write a block or an attention.
     ///
     /// # Errors
     /// [`Error::Shape`] when they have not three axes, or what stands in their place has another shape.

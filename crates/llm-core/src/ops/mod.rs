@@ -64,7 +64,8 @@ pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
 pub use linear::{linear_lastdim, linear_tied};
 pub use matmul::{bmm, matmul2d};
 pub use place::Place;
-pub use probe::{Probe, Site};
+#[doc(hidden)]
+pub use probe::{Probe, Site}; // promised as those of `model`
 pub use relu2::relu2;
 pub use rmsnorm::rmsnorm_lastdim;
 pub use rotary::rotary;

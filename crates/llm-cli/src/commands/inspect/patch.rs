@@ -8,7 +8,6 @@ use crate::console::{print, room, show};
 use crate::error::{Result, RunError, usage};
 use crate::program::Program;
 use crate::signals::Signals;
-use llm_core::base::Message;
 use llm_core::generate::next_logits;
 use llm_core::recipe::DataSource;
 use llm_core::{TokenId, message};
@@ -18,28 +17,11 @@ use llm_run::data::twin_pairs;
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, load};
 use llm_stories::FactKind;
+use show::{OwnTexts, Patched};
 use std::path::Path;
 
 /// Pairs of stories when nothing is said.
 const PAIRS: u32 = 64;
-
-/// What was measured on, and what was found.
-struct Found {
-    about: Message,
-    /// Of two texts of one's own: they, with the stream at each position.
-    own: Option<Own>,
-    parts: Vec<Part>,
-    explained: Explained,
-}
-
-/// Two texts of one's own.
-struct Own {
-    pair: Pair,
-    /// d of both.
-    differences: [f64; 2],
-    /// The stream before each block at each position, `[L·T]`.
-    stream: Vec<Share>,
-}
 
 /// Patches the model from text to text, and prints what its parts carry.
 pub(super) fn patch(program: &Program, args: &InspectPatchArgs) -> Result<()> {
@@ -64,7 +46,7 @@ pub(super) fn patch(program: &Program, args: &InspectPatchArgs) -> Result<()> {
     }
 }
 
-fn of_stories(loaded: &Loaded, args: &InspectPatchArgs, signals: &Signals) -> Result<Found> {
+fn of_stories(loaded: &Loaded, args: &InspectPatchArgs, signals: &Signals) -> Result<Patched> {
     let model = &loaded.run.model;
     let DataSource::Stories { seed, count, .. } = loaded.run.recipe.data else {
         return usage(
@@ -87,10 +69,10 @@ fn of_stories(loaded: &Loaded, args: &InspectPatchArgs, signals: &Signals) -> Re
     signals.heed();
     let explained = explain(model, &pairs, &parts, || signals.pending().is_some())?;
     let about = message!("unseen built-in stories and their twins: {}", kind.name());
-    Ok(Found { about, own: None, parts, explained })
+    Ok(Patched { about, own: None, parts, explained })
 }
 
-fn of_texts(loaded: &Loaded, texts: [&String; 2], answers: &[String]) -> Result<Found> {
+fn of_texts(loaded: &Loaded, texts: [&String; 2], answers: &[String]) -> Result<Patched> {
     let (model, tokenizer) = (&loaded.run.model, loaded.tokenizer.as_ref());
     let [clean, other] = texts.map(|text| tokenizer.encode(text.as_bytes()));
     let (clean, other) = (clean?, other?);
@@ -123,11 +105,11 @@ fn of_texts(loaded: &Loaded, texts: [&String; 2], answers: &[String]) -> Result<
     drop(reading);
     let explained = Explained { tried: 1, pairs: right, rows, shares, receivers, paths };
     let about = message!("--clean and --other");
-    Ok(Found { about, own: Some(Own { pair, differences, stream }), parts, explained })
+    Ok(Patched { about, own: Some(OwnTexts { pair, differences, stream }), parts, explained })
 }
 
 /// All shares as a file of NumPy's.
-fn write_arrays(file: &Path, found: &Found) -> Result<()> {
+fn write_arrays(file: &Path, found: &Patched) -> Result<()> {
     let shares = &found.explained.shares;
     let shape = [shares.len(), found.parts.len()];
     let of = |side: fn(&Share) -> f32| shares.iter().flatten().map(side).collect::<Vec<f32>>();

@@ -1,20 +1,42 @@
 //! What patching found, to be read and as JSON.
 
-use super::{Found, Own};
 use crate::console::json_line;
 use crate::generation::shown;
 use crate::messages::{Tell, said};
+use llm_core::base::Message;
 use llm_core::message;
-use llm_lens::{At, Carried, Explained, FEWEST_PAIRS, LEAST, Part, Sender, What};
+use llm_lens::{At, Carried, Explained, FEWEST_PAIRS, LEAST, Pair, Part, Sender, Share, What};
 use llm_messages::table::{Column, table};
 use llm_run::plan::Loaded;
 use serde_json::{Value, json};
 
+/// Texts that were measured on, and what was found.
+pub(super) struct Patched {
+    /// Name of the texts.
+    pub about: Message,
+    /// The user's two texts, in place of stories.
+    pub own: Option<OwnTexts>,
+    /// The parts.
+    pub parts: Vec<Part>,
+    /// Shares and paths.
+    pub explained: Explained,
+}
+
+/// The user's two texts, with the stream at each position.
+pub(super) struct OwnTexts {
+    /// The texts and their answers.
+    pub pair: Pair,
+    /// d of each text.
+    pub differences: [f64; 2],
+    /// The stream before each block at each position, `[L·T]`.
+    pub stream: Vec<Share>,
+}
+
 /// The least share of a position that a table shows.
 const WORTH: f64 = 0.05;
 
-pub(super) fn text(found: &Found, loaded: &Loaded, room: usize) -> String {
-    let Found { explained, own, .. } = found;
+pub(super) fn text(found: &Patched, loaded: &Loaded, room: usize) -> String {
+    let Patched { explained, own, .. } = found;
     let mut text = said(message!("measured on {}", found.about)) + "\n";
     match own {
         Some(own) => text.push_str(&answers(own, loaded)),
@@ -45,7 +67,7 @@ pub(super) fn text(found: &Found, loaded: &Loaded, room: usize) -> String {
     text
 }
 
-fn answers(own: &Own, loaded: &Loaded) -> String {
+fn answers(own: &OwnTexts, loaded: &Loaded) -> String {
     let [a, b] = own.pair.answers.map(|token| shown(loaded.tokenizer.as_ref(), token));
     let [clean, other] = own.differences.map(|d| format!("{d:+.3}"));
     said(message!("{} before {}: d = {} for --clean, {} for --other\n", a, b, clean, other))
@@ -128,8 +150,8 @@ fn stream(explained: &Explained, room: usize) -> String {
     )
 }
 
-/// The stream before each block at each position of one's own texts that carries something.
-fn positions(own: &Own, loaded: &Loaded, room: usize) -> String {
+/// The stream before each block at each position of the user's texts that carries something.
+fn positions(own: &OwnTexts, loaded: &Loaded, room: usize) -> String {
     let (t, tokenizer) = (own.pair.clean.len(), loaded.tokenizer.as_ref());
     let layers = own.stream.len() / t;
     let mut rows = vec![vec![said("position"), "--clean".into(), "--other".into()]];
@@ -161,7 +183,7 @@ fn paths(explained: &Explained, room: usize) -> String {
     table(&columns, &rows, room)
 }
 
-fn conclusion(found: &Found) -> String {
+fn conclusion(found: &Patched) -> String {
     let explained = &found.explained;
     if found.own.is_some() {
         return said("One pair shows where to look; it proves nothing about others.\n");
@@ -200,7 +222,7 @@ fn conclusion(found: &Found) -> String {
     text
 }
 
-pub(super) fn json(found: &Found, loaded: &Loaded) -> String {
+pub(super) fn json(found: &Patched, loaded: &Loaded) -> String {
     let explained = &found.explained;
     let mut line = json!({
         "event": "patch",
@@ -213,7 +235,7 @@ pub(super) fn json(found: &Found, loaded: &Loaded) -> String {
     });
     if let Some(own) = &found.own {
         let t = own.pair.clean.len();
-        let rows = |side: fn(&llm_lens::Share) -> f64| -> Vec<Vec<f64>> {
+        let rows = |side: fn(&Share) -> f64| -> Vec<Vec<f64>> {
             own.stream.chunks(t).map(|row| row.iter().map(side).collect()).collect()
         };
         let text = |token| shown(loaded.tokenizer.as_ref(), token);

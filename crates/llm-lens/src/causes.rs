@@ -18,7 +18,8 @@ use crate::inside::{Inside, values, values_with};
 use crate::patch::{Patch, Patches, With, head_columns};
 use llm_core::model::Site;
 use llm_core::{Error, Result, TinyGPT, TokenId, message};
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 /// Two texts, equally long, and what the next token should be in each.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +106,30 @@ pub enum What {
     Stream,
 }
 
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (what, head) = match self.what {
+            What::Head(head) => ("head", Some(head)),
+            What::Heads => ("heads", None),
+            What::Mlp => ("mlp", None),
+            What::Stream => ("stream", None),
+        };
+        let at = match self.at {
+            At::Last => "last".to_string(),
+            At::All => "all".into(),
+            At::Changed => "changed".into(),
+            At::Between => "between".into(),
+            At::Position(i) => i.to_string(),
+        };
+        let mut part = to.serialize_struct("Part", 4)?;
+        part.serialize_field("layer", &self.layer)?;
+        part.serialize_field("what", what)?;
+        part.serialize_field("head", &head)?;
+        part.serialize_field("at", &at)?;
+        part.end()
+    }
+}
+
 impl Part {
     /// The parts that a table shows: every head and MLP and all heads together, at the end and at all
     /// positions, and the stream before each block where the texts differ, at the end, and elsewhere.
@@ -119,6 +144,12 @@ impl Part {
             ends.chain(stream.map(|at| Part { layer, what: What::Stream, at }))
         };
         (0..model.config().n_layers).flat_map(of_layer).collect()
+    }
+
+    /// Every head and MLP, and all heads together, at the end.
+    pub fn at_the_end(model: &TinyGPT) -> Vec<Part> {
+        let is_there = |part: &Part| part.at == At::Last && part.what != What::Stream;
+        Part::all(model).into_iter().filter(is_there).collect()
     }
 
     /// The stream before each block at each of the first `t` positions.
@@ -231,6 +262,18 @@ impl<'m> Reading<'m> {
             Ok(Share { put_in, taken_out, turns })
         })
         .collect()
+    }
+
+    /// By how much each part moves d, d_clean − d_patched in nats, when it is put into the clean text. That has a
+    /// meaning where d_clean and d_other are still the same, too.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`]; [`Error::Config`] naming a part that the model does not have.
+    pub fn moves(&self, parts: &[Part]) -> Result<Vec<f64>> {
+        let other = &self.runs[1];
+        let lists = parts.iter().map(|part| vec![part.patch(self.model, self.pair, other)]);
+        let patched = self.patched(&self.pair.clean, &lists.collect::<Vec<_>>())?;
+        Ok(patched.into_iter().map(|(d, _)| self.ends[0] - d).collect())
     }
 
     /// The share that `receivers`, heads at the end, read from what each head of an earlier block writes: the

@@ -101,4 +101,4 @@ pub use prune::{
 pub use roles::{Column, Role};
 pub use rounded::{FirstChoices, first_choice, logits_of};
 pub use spread::{Spread, Spreads};
-pub use verdict::{Carried, Explained, FEWEST_PAIRS, LEAST, explain, receivers, verdict};
+pub use verdict::{Carried, Explained, FEWEST_PAIRS, LEAST, explain, follow, receivers, verdict};

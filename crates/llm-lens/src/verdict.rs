@@ -2,6 +2,7 @@
 
 use crate::causes::{At, Pair, Part, Reading, Sender, Share, What};
 use llm_core::{Result, TinyGPT};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Fewer pairs say nothing.
@@ -12,9 +13,10 @@ pub const LEAST: f64 = 0.1;
 const RISK: f64 = 0.05;
 
 /// What a part carries over several pairs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Carried {
     /// The part.
+    #[serde(flatten)]
     pub part: Part,
     /// Mean share put in.
     pub put_in: f64,
@@ -35,20 +37,16 @@ pub struct Carried {
 pub struct Explained {
     /// Pairs that were tried.
     pub tried: usize,
-    /// Pairs that are measured: the model is right on both texts.
-    pub pairs: usize,
+    /// Numbers of the pairs that are measured: the model is right on both texts.
+    pub right: Vec<usize>,
     /// The parts.
     pub rows: Vec<Carried>,
     /// For each measured pair the share of each part.
     pub shares: Vec<Vec<Share>>,
-    /// The heads that carry most at the end, `(layer, head)`.
-    pub receivers: Vec<[usize; 2]>,
-    /// Mean shares that each receiver reads from heads of earlier blocks, see [`Reading::paths`].
-    pub paths: Vec<Sender>,
 }
 
-/// Measures `parts` over the pairs that the model is right on, and the paths to the heads that carry most.
-/// `stop` is asked after each pair; what is found is then of those before.
+/// Measures `parts` over the pairs that the model is right on. `stop` is asked after each pair; what is found
+/// is then of those before.
 ///
 /// # Errors
 /// As [`Reading::new`] and [`Reading::shares`].
@@ -59,35 +57,49 @@ pub fn explain(
     mut stop: impl FnMut() -> bool,
 ) -> Result<Explained> {
     let (mut shares, mut right, mut tried) = (Vec::new(), Vec::new(), 0);
-    for pair in pairs {
+    for (i, pair) in pairs.iter().enumerate() {
         let reading = Reading::new(model, pair)?;
         tried += 1;
         if reading.is_right() {
             shares.push(reading.shares(parts)?);
-            right.push(reading);
+            right.push(i);
         }
         if stop() {
             break;
         }
     }
-    let rows = verdict(parts, &shares);
-    let receivers = receivers(&rows);
-    let mut paths: Vec<Sender> = Vec::new();
-    let n = right.len() as f64;
-    for reading in right {
-        for (i, Sender { from, shares }) in reading.paths(&receivers)?.into_iter().enumerate() {
-            if i == paths.len() {
-                let zeros = shares.iter().map(|share| share.map(|_| 0.0)).collect();
-                paths.push(Sender { from, shares: zeros });
+    Ok(Explained { tried, right, rows: verdict(parts, &shares), shares })
+}
+
+/// Mean shares over pairs of what `receivers` read from heads of earlier blocks, see [`Reading::paths`].
+/// `stop` is asked after each pair.
+///
+/// # Errors
+/// As [`Reading::paths`].
+pub fn follow<'p>(
+    model: &TinyGPT,
+    pairs: impl IntoIterator<Item = &'p Pair>,
+    receivers: &[[usize; 2]],
+    mut stop: impl FnMut() -> bool,
+) -> Result<Vec<Sender>> {
+    let (mut all, mut n): (Vec<Sender>, f64) = (Vec::new(), 0.0);
+    for pair in pairs {
+        let senders = Reading::new(model, pair)?.paths(receivers)?;
+        n += 1.0;
+        match all.is_empty() {
+            true => all = senders,
+            false => {
+                let both = all.iter_mut().zip(&senders);
+                let each = both.flat_map(|(sum, new)| sum.shares.iter_mut().zip(&new.shares));
+                // A running mean.
+                each.for_each(|(mean, new)| *mean = mean.zip(*new).map(|(m, x)| m + (x - m) / n));
             }
-            let sums = paths[i].shares.iter_mut().zip(shares);
-            sums.for_each(|(sum, share)| *sum = sum.zip(share).map(|(sum, x)| sum + x / n));
         }
         if stop() {
             break;
         }
     }
-    Ok(Explained { tried, pairs: shares.len(), rows, shares, receivers, paths })
+    Ok(all)
 }
 
 /// Heads whose paths are followed.

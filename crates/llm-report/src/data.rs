@@ -7,9 +7,9 @@ use crate::runs::SeveralRuns;
 use llm_core::base::Message;
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
-use llm_lens::{Column, MeasuredHead, PruneReport, Scored};
+use llm_lens::{Carried, Column, MeasuredHead, PruneReport, Scored};
 use llm_run::data::Report;
-use llm_run::log::Sample;
+use llm_run::log::{HeadMoment, Sample};
 use llm_stories::FactKind;
 use serde::{Serialize, Serializer};
 
@@ -34,6 +34,10 @@ pub struct Page {
     pub even: Vec<(&'static str, f64)>,
     /// What the model loses without which heads.
     pub prune: Option<Pruning>,
+    /// What carries an answer of the stories.
+    pub causes: Option<Causes>,
+    /// What the model would say after each block, for the text of the maps.
+    pub lens: Option<Lens>,
     /// Numbers of heads side by side.
     pub compare: Option<Comparison>,
     /// Runs side by side.
@@ -190,6 +194,28 @@ impl From<&MeasuredHead> for HeadRow {
 /// Columns under the names that a page has for them.
 pub fn named(columns: &[(Column, f64)]) -> Vec<(&'static str, f64)> {
     columns.iter().map(|(column, value)| (column.name(), *value)).collect()
+}
+
+/// What carries the name of the other person, by `inspect patch`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Causes {
+    /// Pairs of stories that were tried.
+    pub tried: usize,
+    /// Pairs that the model is right on, which are measured.
+    pub right: usize,
+    /// Heads, all heads of a block, and MLPs, at the end.
+    pub parts: Vec<Carried>,
+    /// What heads looked at and carried on the way.
+    pub moments: Vec<HeadMoment>,
+}
+
+/// The end of a text, and what would be said there after each block.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lens {
+    /// The tokens' texts.
+    pub tokens: Vec<String>,
+    /// For each block, the first before it, the first choice at each token and its probability.
+    pub layers: Vec<Vec<(String, f64)>>,
 }
 
 /// Heads switched off one after the other, the least missed first.

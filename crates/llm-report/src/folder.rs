@@ -10,7 +10,7 @@ use llm_core::message;
 use llm_formats::tokenizers::unit;
 use llm_run::data::Report;
 use llm_run::folder::to_load;
-use llm_run::log::{Samples, rows};
+use llm_run::log::{StepLines, rows};
 use llm_run::models::Models;
 use llm_run::plan::{Loaded, load, own_data};
 use llm_run::training::{Identity, PageEnding, PageOf};
@@ -37,7 +37,7 @@ pub fn folder_page(
 ) -> Result<Page> {
     let (dir, info) = (&run.path, &run.info);
     let curves = llm_run::log::Curves::read(dir, info.vocab_size, info.entropy_floor)?;
-    let samples = Samples::read(dir)?;
+    let (samples, heads) = (StepLines::read(dir)?, StepLines::read(dir)?);
     let Ok(checkpoint) = to_load(dir) else {
         unshown(Unshown::Checkpoint);
         return Ok(Page {
@@ -65,7 +65,7 @@ pub fn folder_page(
         checkpoints: checkpoints.into_iter().filter(|path| path.is_file()).collect(),
         early: None,
     };
-    let of = PageOf { folder: dir, run: (&trainer).into(), curves, samples, tokens, ending };
+    let of = PageOf { folder: dir, run: (&trainer).into(), curves, samples, heads, tokens, ending };
     Ok(page(&about, &of, early(run)))
 }
 

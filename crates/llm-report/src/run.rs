@@ -1,6 +1,7 @@
 //! The page of a training run.
 
 mod attention;
+mod causes;
 mod unseen;
 
 use crate::bilingual::Bilingual;
@@ -114,6 +115,8 @@ pub fn page(about: &About, of: &PageOf<'_>, early: Option<Bilingual>) -> Page {
         attention,
         heads,
         even,
+        causes: causes::causes(&of.run, tokenizer, &of.heads),
+        lens: causes::lens(model, &about.text, tokenizer),
         notes,
         ..Page::default()
     }

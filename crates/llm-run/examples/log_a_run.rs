@@ -7,7 +7,7 @@
 use llm_core::recipe::Recipe;
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT, TokenDataset};
-use llm_run::log::{Row, RunLog, Sample, Samples, rows};
+use llm_run::log::{Row, RunLog, Sample, StepLines, rows};
 
 /// The lesson, from top to bottom.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -35,7 +35,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("kept    {} of them, {} tokens", rows(dir)?.count(), log.tokens.unwrap_or(0));
 
     let sample = Sample { step: 20, prompt: "a small ".into(), text: "text".into() };
-    Samples::open(dir, 20)?.push(&sample)?;
+    StepLines::open(dir, 20)?.push(&sample)?;
     let mut names: Vec<_> =
         std::fs::read_dir(dir)?.flatten().map(|file| file.file_name()).collect();
     names.sort();

@@ -261,7 +261,7 @@ impl Request {
             true => written.choices.iter().flat_map(|choice| number(choice.token)).collect(),
             false => written.text.clone(),
         };
-        Sample { step, prompt: safe_text(prompt), text: safe_text(&text) }
+        Sample::new(step, &safe_text(prompt), &safe_text(&text))
     }
 }
 

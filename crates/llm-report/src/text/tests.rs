@@ -1,7 +1,9 @@
 //! What is in a page, and what can never be.
 
 use super::*;
-use crate::data::{AttentionMaps, Compared, Comparison, Curves, Fact, HeadRow, Pruned, Pruning};
+use crate::data::{
+    AttentionMaps, Causes, Compared, Comparison, Curves, Fact, HeadRow, Lens, Pruned, Pruning,
+};
 use crate::runs::{OneRun, SeveralRuns};
 use llm_run::log as run_log;
 use llm_run::log::Sample;
@@ -37,6 +39,11 @@ fn full() -> Page {
             facts: Some(0.9),
             alone: vec![pruned.clone()],
             greedy: vec![pruned],
+        }),
+        causes: Some(Causes { tried: 8, right: 8, parts: Vec::new(), moments: Vec::new() }),
+        lens: Some(Lens {
+            tokens: vec![HOSTILE.into()],
+            layers: vec![vec![(HOSTILE.into(), 0.5)]; 2],
         }),
         compare: Some(Comparison {
             rows: vec![Compared { loss: vec![0.1], ..Compared::default() }],

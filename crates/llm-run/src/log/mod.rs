@@ -4,7 +4,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `metrics.csv`, `metrics.jsonl` | every step in numbers ([`Row`]) |
-//! | `samples.jsonl` | what the model wrote on the way ([`Samples`]) |
+//! | `samples.jsonl` | what the model wrote on the way ([`Sample`]) |
+//! | `heads.jsonl` | what heads look at and what they carry, of the stories ([`HeadMoment`]) |
 //! | `config.toml` | the settings |
 //! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
 //!
@@ -37,7 +38,9 @@
 //! | `aside` | foreign files in a run's folder |
 //! | `reopen` | what may stay of a log when its run goes on |
 //! | `run_log` | the log of a run, open at its end |
+//! | `step_lines` | files with a line of JSON for a step |
 //! | `samples` | what the model wrote on the way |
+//! | `head_moments` | what heads look at and what they carry |
 //! | `curves` | the losses of a log as a few hundred points |
 
 mod row;
@@ -52,7 +55,11 @@ mod reopen;
 
 mod run_log;
 
+mod step_lines;
+
 mod samples;
+
+mod head_moments;
 
 mod curves;
 
@@ -66,14 +73,16 @@ pub const PICTURE: &str = "loss.svg";
 pub(crate) const CONFIG: &str = "config.toml";
 
 /// The names of the files that this crate writes into a run's folder.
-pub const FILES: [&str; 6] =
-    [CONFIG, PICTURE, "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
+pub const FILES: [&str; 7] =
+    [CONFIG, PICTURE, "metrics.csv", "metrics.jsonl", info::FILE, Sample::NAME, HeadMoment::NAME];
 
 pub use aside::others_aside;
 pub(crate) use aside::suffixed;
 pub use curves::{Curves, Point, rows};
+pub use head_moments::HeadMoment;
 pub(crate) use info::put;
 pub use info::{RunInfo, RunResult, RunState};
 pub use row::{Format, Row};
 pub use run_log::RunLog;
-pub use samples::{Sample, Samples};
+pub use samples::Sample;
+pub use step_lines::{StepLine, StepLines};

@@ -45,6 +45,7 @@ impl Training<'_> {
             skipped_in_a_row: 0,
             report: None,
             page_is_due: false,
+            total: plan.steps + trainer.step,
         };
         course.run.face.event(&Event::Begin(plan.steps));
         match trainer.run(&data.train, &run, work, &mut course) {
@@ -82,6 +83,8 @@ struct Course<'r, 'a> {
     report: Option<Report>,
     /// The page of this step is written.
     page_is_due: bool,
+    /// The step that is the last one.
+    total: u64,
 }
 
 /// How fast steps are, without measurements and saves, and which are reported.
@@ -161,7 +164,8 @@ impl Hooks for Course<'_, '_> {
     fn needs_weights(&mut self, step: u64) -> bool {
         let journal = self.run.store.journal.as_ref();
         self.page_is_due = journal.is_some_and(|journal| Instant::now() >= journal.time.page);
-        self.page_is_due || self.writes_at(step)
+        let looks = journal.is_some_and(|journal| journal.looks_at_heads(step, self.total));
+        self.page_is_due || looks || self.writes_at(step)
     }
 
     fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
@@ -181,6 +185,12 @@ impl Hooks for Course<'_, '_> {
             Err(_) if matches!(store.find_folder(run.step, *face), Ok(true)) => {}
             Err(e) => return Err(store.with_safe(e).in_hook()),
             Ok(()) => {}
+        }
+        if let Some(journal) = &self.run.store.journal
+            && journal.looks_at_heads(run.step, self.total)
+        {
+            journal.look_at_heads(run.step, run.model)?;
+            self.resume();
         }
         if self.page_is_due {
             self.run.page(run, None, RunState::Running);

@@ -71,6 +71,9 @@ impl Training<'_> {
         if self.face.signal().is_none() && comparable {
             self.store.keep_best(periodic.loss, trainer.into(), self.face)?;
         }
+        if let Some(journal) = &self.store.journal {
+            journal.look_at_heads(trainer.step, model)?;
+        }
         let (step, clipped) = (trainer.step, trainer.recipe.clip > 0.0);
         self.face.event(&Event::Result { step, report: &report, on: val, model, clipped });
         Ok(Some(report))

@@ -1,5 +1,6 @@
 //! What a run writes about itself into its folder, see [`log`](crate::log).
 
+use super::causes::Causes;
 use super::event::Face;
 use super::kinds::{Identity, PageEnding, PageOf};
 use crate::config::{Before, Sheet, whole_config};
@@ -8,11 +9,13 @@ use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
 use crate::log::{
-    self, CONFIG, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Samples,
+    self, CONFIG, Curves, HeadMoment, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Sample,
+    StepLines,
 };
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
 use crate::plan::Plan;
+use llm_core::TinyGPT;
 use llm_core::base::Message;
 use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
@@ -38,7 +41,9 @@ pub(super) struct Journal {
     /// What `config.toml` holds.
     config: String,
     pub(super) log: RunLog,
-    pub(super) samples: Samples,
+    pub(super) samples: StepLines<Sample>,
+    heads: StepLines<HeadMoment>,
+    causes: Causes,
     tokens: u64,
     pub(super) info: RunInfo,
     pub(super) time: Time,
@@ -80,7 +85,8 @@ impl Journal {
         log::put(&dir.join(CONFIG), &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         notes.extend_from_slice(&log.notes);
-        let samples = Samples::open(&dir, trainer.step)?;
+        let samples = StepLines::open(&dir, trainer.step)?;
+        let (heads, causes) = (StepLines::open(&dir, trainer.step)?, Causes::of(plan));
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens.unwrap_or(before);
         let begin = Instant::now();
@@ -92,7 +98,8 @@ impl Journal {
             page: begin + next_page(Duration::ZERO),
         };
         let info = about_the_run(identity, plan, earlier, judged_on);
-        let mut journal = Journal { dir, config, log, samples, tokens, info, time, drawn: false };
+        let mut journal =
+            Journal { dir, config, log, samples, heads, causes, tokens, info, time, drawn: false };
         journal.write_info(RunState::Running)?;
         Ok((journal, notes))
     }
@@ -101,6 +108,7 @@ impl Journal {
     pub(super) fn moved_to(&mut self, dir: &Path) {
         self.log.moved_to(dir);
         self.samples.moved_to(dir);
+        self.heads.moved_to(dir);
         self.dir = dir.to_path_buf();
     }
 
@@ -113,7 +121,8 @@ impl Journal {
         self.dir = dir.to_path_buf();
         log::put(&self.dir.join(CONFIG), &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
-        self.samples = Samples::open(&self.dir, done)?;
+        self.samples = StepLines::open(&self.dir, done)?;
+        self.heads = StepLines::open(&self.dir, done)?;
         self.write_info(RunState::Running)
     }
 
@@ -157,6 +166,23 @@ impl Journal {
         self.log.row(row).map_err(RunError::from)
     }
 
+    /// Whether the heads are looked at after a step of a run of `total`.
+    pub(super) fn looks_at_heads(&self, step: u64, total: u64) -> bool {
+        self.causes.are_asked_at(step, total)
+    }
+
+    /// Writes down what the heads do after a step; nothing where there is nothing to ask them, or where they do
+    /// not show themselves.
+    ///
+    /// # Errors
+    /// As [`StepLines::push`].
+    pub(super) fn look_at_heads(&self, step: u64, model: &TinyGPT) -> llm_core::Result<()> {
+        match self.causes.moment(step, model) {
+            Ok(Some(moment)) => self.heads.push(&moment),
+            Ok(None) | Err(_) => Ok(()),
+        }
+    }
+
     /// Writes the page of the run, its picture and what it is, and says where; nowhere without a page.
     ///
     /// # Errors
@@ -172,12 +198,12 @@ impl Journal {
         self.log.flush(false)?;
         self.write_info(state)?;
         let curves = self.curves()?;
-        let samples = self.samples.all()?;
+        let (samples, heads) = (self.samples.all()?, self.heads.all()?);
         // Texts of many lengths are read for the page: their buffers shall not come on top of those
         // of training, nor stay among them.
         buffer::release_pool();
         let (folder, tokens) = (&*self.dir, self.tokens);
-        let of = PageOf { folder, run, curves, samples, tokens, ending };
+        let of = PageOf { folder, run, curves, samples, heads, tokens, ending };
         let page = face.page(&of);
         buffer::release_pool();
         self.put(PICTURE, face.picture(&of.curves))?;

@@ -3,7 +3,7 @@
 use crate::config::Beside;
 use crate::data::Report;
 use crate::folder::Target;
-use crate::log::{Curves, Sample};
+use crate::log::{Curves, HeadMoment, Sample};
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
 use llm_core::message;
@@ -129,6 +129,8 @@ pub struct PageOf<'a> {
     pub curves: Curves,
     /// Samples that it wrote.
     pub samples: Vec<Sample>,
+    /// What heads looked at and carried on the way.
+    pub heads: Vec<HeadMoment>,
     /// Tokens trained on, by all steps.
     pub tokens: u64,
     /// How it ended, if it did.

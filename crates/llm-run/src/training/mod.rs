@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `kinds.rs` | what a run is given, and what it reports |
 //! | `best.rs` | the best measurement, next to its state |
+//! | `causes.rs` | which heads look at an answer, and which carry it, as a run learns |
 //! | `journal.rs` | what a run writes about itself |
 //! | `event.rs` | what happens, and who hears of it |
 //! | `instead.rs` | a state beside its place, which cannot be replaced |
@@ -28,6 +29,7 @@
 //! ```
 
 mod best;
+mod causes;
 mod course;
 mod ending;
 mod estimate;

@@ -12,7 +12,9 @@ use llm_core::generate::next_logits;
 use llm_core::recipe::DataSource;
 use llm_core::{TokenId, message};
 use llm_formats::npz::{self, Npz};
-use llm_lens::{Explained, Pair, Part, Reading, Share, explain, first_choice, verdict};
+use llm_lens::{
+    Explained, Pair, Part, Reading, Share, explain, first_choice, follow, receivers, verdict,
+};
 use llm_run::data::twin_pairs;
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, load};
@@ -68,8 +70,11 @@ fn of_stories(loaded: &Loaded, args: &InspectPatchArgs, signals: &Signals) -> Re
     let parts = Part::all(model);
     signals.heed();
     let explained = explain(model, &pairs, &parts, || signals.pending().is_some())?;
+    let receivers = receivers(&explained.rows);
+    let right = explained.right.iter().map(|i| &pairs[*i]);
+    let paths = follow(model, right, &receivers, || signals.pending().is_some())?;
     let about = message!("unseen built-in stories and their twins: {}", kind.name());
-    Ok(Patched { about, own: None, parts, explained })
+    Ok(Patched { about, own: None, explained, receivers, paths })
 }
 
 fn of_texts(loaded: &Loaded, texts: [&String; 2], answers: &[String]) -> Result<Patched> {
@@ -98,20 +103,26 @@ fn of_texts(loaded: &Loaded, texts: [&String; 2], answers: &[String]) -> Result<
     let shares = vec![reading.shares(&parts)?];
     let differences = reading.differences();
     let stream = reading.shares(&Part::every_position(model, pair.clean.len()))?;
-    let right = usize::from(reading.is_right());
+    let right = reading.is_right().then_some(0).into_iter().collect();
     let rows = verdict(&parts, &shares);
-    let receivers = llm_lens::receivers(&rows);
+    let receivers = receivers(&rows);
     let paths = reading.paths(&receivers)?;
     drop(reading);
-    let explained = Explained { tried: 1, pairs: right, rows, shares, receivers, paths };
+    let explained = Explained { tried: 1, right, rows, shares };
     let about = message!("--clean and --other");
-    Ok(Patched { about, own: Some(OwnTexts { pair, differences, stream }), parts, explained })
+    Ok(Patched {
+        about,
+        own: Some(OwnTexts { pair, differences, stream }),
+        explained,
+        receivers,
+        paths,
+    })
 }
 
 /// All shares as a file of NumPy's.
 fn write_arrays(file: &Path, found: &Patched) -> Result<()> {
     let shares = &found.explained.shares;
-    let shape = [shares.len(), found.parts.len()];
+    let shape = [shares.len(), found.explained.rows.len()];
     let of = |side: fn(&Share) -> f32| shares.iter().flatten().map(side).collect::<Vec<f32>>();
     save(file, |out| {
         let mut file = Npz::to(out);

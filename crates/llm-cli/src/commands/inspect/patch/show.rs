@@ -8,7 +8,7 @@ use llm_core::message;
 use llm_lens::{At, Carried, Explained, FEWEST_PAIRS, LEAST, Pair, Part, Sender, Share, What};
 use llm_messages::table::{Column, table};
 use llm_run::plan::Loaded;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Texts that were measured on, and what was found.
 pub(super) struct Patched {
@@ -16,10 +16,12 @@ pub(super) struct Patched {
     pub about: Message,
     /// The user's two texts, in place of stories.
     pub own: Option<OwnTexts>,
-    /// The parts.
-    pub parts: Vec<Part>,
-    /// Shares and paths.
+    /// The parts and their shares.
     pub explained: Explained,
+    /// Heads that carry most at the end, `(layer, head)`.
+    pub receivers: Vec<[usize; 2]>,
+    /// What they read from heads of earlier blocks.
+    pub paths: Vec<Sender>,
 }
 
 /// The user's two texts, with the stream at each position.
@@ -42,7 +44,7 @@ pub(super) fn text(found: &Patched, loaded: &Loaded, room: usize) -> String {
         Some(own) => text.push_str(&answers(own, loaded)),
         None => text.tell(message!(
             "the model answers both texts of a pair right in {} of {} pairs; those are measured\n",
-            explained.pairs,
+            explained.right.len(),
             explained.tried
         )),
     }
@@ -58,9 +60,9 @@ pub(super) fn text(found: &Patched, loaded: &Loaded, room: usize) -> String {
         text.push('\n');
         text.push_str(&positions(own, loaded, room));
     }
-    if !explained.paths.is_empty() {
+    if !found.paths.is_empty() {
         text.push('\n');
-        text.push_str(&paths(explained, room));
+        text.push_str(&paths(found, room));
     }
     text.push('\n');
     text.push_str(&conclusion(found));
@@ -171,10 +173,10 @@ fn positions(own: &OwnTexts, loaded: &Loaded, room: usize) -> String {
 }
 
 /// From which head of an earlier block the heads that carry most read.
-fn paths(explained: &Explained, room: usize) -> String {
+fn paths(found: &Patched, room: usize) -> String {
     let mut rows = vec![vec![said("from head to head")]];
-    rows[0].extend(explained.receivers.iter().map(|[layer, head]| format!("{layer}.{head}")));
-    for Sender { from: [layer, head], shares } in &explained.paths {
+    rows[0].extend(found.receivers.iter().map(|[layer, head]| format!("{layer}.{head}")));
+    for Sender { from: [layer, head], shares } in &found.paths {
         let cells = shares.iter().map(|share| share.map_or("".into(), |x| format!("{x:.2}")));
         rows.push(std::iter::once(format!("{layer}.{head}")).chain(cells).collect());
     }
@@ -188,7 +190,7 @@ fn conclusion(found: &Patched) -> String {
     if found.own.is_some() {
         return said("One pair shows where to look; it proves nothing about others.\n");
     }
-    if explained.pairs < FEWEST_PAIRS {
+    if explained.right.len() < FEWEST_PAIRS {
         let few = message!("With fewer than {} pairs nothing is concluded.\n", FEWEST_PAIRS);
         return said(few);
     }
@@ -228,10 +230,10 @@ pub(super) fn json(found: &Patched, loaded: &Loaded) -> String {
         "event": "patch",
         "data": found.about.to_string(),
         "tried": explained.tried,
-        "pairs": explained.pairs,
-        "parts": explained.rows.iter().map(row).collect::<Vec<_>>(),
-        "receivers": explained.receivers,
-        "paths": explained.paths,
+        "pairs": explained.right.len(),
+        "parts": explained.rows,
+        "receivers": found.receivers,
+        "paths": found.paths,
     });
     if let Some(own) = &found.own {
         let t = own.pair.clean.len();
@@ -250,27 +252,4 @@ pub(super) fn json(found: &Patched, loaded: &Loaded) -> String {
         });
     }
     json_line(&line)
-}
-
-fn row(row: &Carried) -> Value {
-    let Part { layer, what, at } = row.part;
-    let (what, head) = match what {
-        What::Head(head) => ("head", Some(head)),
-        What::Heads => ("heads", None),
-        What::Mlp => ("mlp", None),
-        What::Stream => ("stream", None),
-    };
-    let at = match at {
-        At::Last => "last".to_string(),
-        At::All => "all".into(),
-        At::Changed => "changed".into(),
-        At::Between => "between".into(),
-        At::Position(i) => i.to_string(),
-    };
-    json!({
-        "layer": layer, "what": what, "head": head, "at": at,
-        "put_in": row.put_in, "put_in_sd": row.put_in_sd,
-        "taken_out": row.taken_out, "taken_out_sd": row.taken_out_sd,
-        "turned": row.turned, "carries": row.carries,
-    })
 }

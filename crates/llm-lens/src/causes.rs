@@ -161,20 +161,26 @@ impl Part {
     }
 
     /// The patch that puts this part of another run there.
-    fn patch<'a>(&self, model: &TinyGPT, pair: &Pair, from: &'a Inside) -> Patch<'a> {
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming a block that the model does not have.
+    fn patch<'a>(&self, model: &TinyGPT, pair: &Pair, from: &'a Inside) -> Result<Patch<'a>> {
+        let there = from.blocks.get(self.layer);
+        let there = there
+            .ok_or_else(|| Error::config("patch", message!("there is no layer {}", self.layer)))?;
         let (site, head) = match self.what {
             What::Head(head) => (Site::Heads, Some(head)),
             What::Heads => (Site::Heads, None),
             What::Mlp => (Site::Mlp, None),
             What::Stream => (Site::Before, None),
         };
-        Patch {
+        Ok(Patch {
             layer: self.layer,
             site,
             columns: head.map(|head| head_columns(model, head)),
             positions: pair.positions(self.at),
-            with: With::Run(from.blocks[self.layer].at(site).view()),
-        }
+            with: With::Run(there.at(site).view()),
+        })
     }
 }
 
@@ -252,10 +258,8 @@ impl<'m> Reading<'m> {
     /// both texts have the same scores.
     pub fn shares(&self, parts: &[Part]) -> Result<Vec<Share>> {
         let [clean, other] = &self.runs;
-        let lists =
-            |from| parts.iter().map(move |part| vec![part.patch(self.model, self.pair, from)]);
-        let put_in = self.patched(&self.pair.clean, &lists(other).collect::<Vec<_>>())?;
-        let taken_out = self.patched(&self.pair.other, &lists(clean).collect::<Vec<_>>())?;
+        let put_in = self.patched(&self.pair.clean, &self.lists(parts, other)?)?;
+        let taken_out = self.patched(&self.pair.other, &self.lists(parts, clean)?)?;
         let both = put_in.into_iter().zip(taken_out);
         both.map(|((put_in, turns), (taken_out, _))| {
             let [put_in, taken_out] = [self.put_in(put_in)?, 1.0 - self.put_in(taken_out)?];
@@ -270,9 +274,7 @@ impl<'m> Reading<'m> {
     /// # Errors
     /// As [`TinyGPT::logits`]; [`Error::Config`] naming a part that the model does not have.
     pub fn moves(&self, parts: &[Part]) -> Result<Vec<f64>> {
-        let other = &self.runs[1];
-        let lists = parts.iter().map(|part| vec![part.patch(self.model, self.pair, other)]);
-        let patched = self.patched(&self.pair.clean, &lists.collect::<Vec<_>>())?;
+        let patched = self.patched(&self.pair.clean, &self.lists(parts, &self.runs[1])?)?;
         Ok(patched.into_iter().map(|(d, _)| self.ends[0] - d).collect())
     }
 
@@ -296,20 +298,21 @@ impl<'m> Reading<'m> {
     ) -> Result<Vec<Option<f64>>> {
         let ([clean, other], t) = (&self.runs, self.pair.clean.len());
         let part = |what| Part { layer, what, at: At::All };
-        let sender = part(What::Head(head)).patch(self.model, self.pair, other);
+        let sender = part(What::Head(head)).patch(self.model, self.pair, other)?;
         receivers
             .iter()
             .map(|&[to, receiver]| {
                 if to <= layer {
                     return Ok(None);
                 }
-                // Heads between keep what they gave; what lies in the receiver's block is not read from.
+                // Heads between keep what they gave.
                 let held = (layer + 1..to).map(|layer| {
                     Part { layer, what: What::Heads, at: At::All }
                         .patch(self.model, self.pair, clean)
                 });
-                let list: Vec<_> = std::iter::once(sender.clone()).chain(held).collect();
-                let patches = Patches::new(self.model, vec![list])?;
+                let list: Result<Vec<_>> =
+                    std::iter::once(Ok(sender.clone())).chain(held).collect();
+                let patches = Patches::new(self.model, vec![list?])?;
                 let seen = values_with(self.model, &self.pair.clean, Some(&patches))?;
                 let given = Patch {
                     layer: to,
@@ -322,6 +325,11 @@ impl<'m> Reading<'m> {
                 self.put_in(patched[0].0).map(Some)
             })
             .collect()
+    }
+
+    /// For each part the one patch that puts it there from another run.
+    fn lists<'a>(&self, parts: &[Part], from: &'a Inside) -> Result<Vec<Vec<Patch<'a>>>> {
+        parts.iter().map(|part| Ok(vec![part.patch(self.model, self.pair, from)?])).collect()
     }
 
     fn put_in(&self, patched: f64) -> Result<f64> {
@@ -357,4 +365,159 @@ impl<'m> Reading<'m> {
 fn difference(pair: &Pair, last: &[f32]) -> f64 {
     let [a, b] = pair.answers.map(|token| f64::from(last[token as usize]));
     a - b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::Config;
+    use llm_core::{Tensor, ops};
+    use llm_variant_mha::{MultiHead, causal_attention_heads};
+    use std::sync::Arc;
+
+    const H: usize = 2;
+
+    fn model(n_layers: usize) -> TinyGPT {
+        let attention = Arc::new(MultiHead::new(H));
+        TinyGPT::with_attention(Config::new(11, 8, 8, n_layers), attention, 3).unwrap()
+    }
+
+    fn pair() -> Pair {
+        Pair { clean: vec![3, 1, 4, 1, 5], other: vec![3, 2, 7, 1, 5], answers: [6, 9] }
+    }
+
+    /// What the heads of each block give, and d, where `heads` may change them before they are projected:
+    /// the blocks op by op, no probe.
+    fn naive(
+        model: &TinyGPT,
+        tokens: &[TokenId],
+        heads: impl Fn(usize, &mut [f32]),
+    ) -> (Vec<Vec<f32>>, f64) {
+        let (t, eps) = (tokens.len(), model.config().norm_eps);
+        let places: Vec<TokenId> = (0..t as TokenId).collect();
+        let wpe = ops::embedding(model.wpe.as_ref().unwrap(), &places, &[1, t]).unwrap();
+        let mut h = ops::add(&ops::embedding(&model.wte, tokens, &[1, t]).unwrap(), &wpe).unwrap();
+        let mut given = Vec::new();
+        for (layer, block) in model.blocks.iter().enumerate() {
+            let x = ops::layernorm_lastdim(&h, eps).unwrap();
+            let [w_qkv, b_qkv, w_proj, b_proj] =
+                block.attention.named(["w_qkv", "b_qkv", "w_proj", "b_proj"]).unwrap();
+            let qkv = ops::linear_lastdim(&x, w_qkv, Some(b_qkv)).unwrap();
+            let mut y = causal_attention_heads(&qkv, H, &[], None).unwrap().detach();
+            heads(layer, y.data_mut());
+            given.push(y.data().to_vec());
+            h = ops::add(&h, &ops::linear_lastdim(&y, w_proj, Some(b_proj)).unwrap()).unwrap();
+            let x = ops::layernorm_lastdim(&h, eps).unwrap();
+            let x = ops::linear_lastdim(&x, &block.w_fc, block.b_fc.as_ref()).unwrap();
+            let x = ops::gelu(&x).unwrap();
+            let x = ops::linear_lastdim(&x, &block.w_out, block.b_out.as_ref()).unwrap();
+            h = ops::add(&h, &x).unwrap();
+        }
+        let x: Tensor = ops::layernorm_lastdim(&h, eps).unwrap();
+        let w = model.w_lm.as_ref().unwrap();
+        let logits = ops::linear_lastdim(&x, w, model.b_lm.as_ref()).unwrap();
+        let last = &logits.data()[(t - 1) * 11..];
+        (given, f64::from(last[6]) - f64::from(last[9]))
+    }
+
+    #[test]
+    fn shares_are_those_of_the_blocks_by_hand() {
+        let (model, pair) = (model(2), pair());
+        let reading = Reading::new(&model, &pair).unwrap();
+        let (of_clean, clean) = naive(&model, &pair.clean, |_, _| ());
+        let (of_other, other) = naive(&model, &pair.other, |_, _| ());
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-4 * (clean - other).abs().max(1.0);
+        assert!(near(reading.differences()[0], clean) && near(reading.differences()[1], other));
+        for (layer, head) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            for (at, rows) in [(At::Last, 4..5), (At::All, 0..5)] {
+                let put = |from: &Vec<Vec<f32>>, into: &[TokenId]| {
+                    let change = |l: usize, y: &mut [f32]| {
+                        for i in rows.clone().filter(|_| l == layer) {
+                            let columns = i * 8 + head * 4..i * 8 + (head + 1) * 4;
+                            y[columns.clone()].copy_from_slice(&from[l][columns]);
+                        }
+                    };
+                    naive(&model, into, change).1
+                };
+                let part = Part { layer, what: What::Head(head), at };
+                let share = reading.shares(&[part]).unwrap()[0];
+                let all = clean - other;
+                assert!(near(share.put_in * all, clean - put(&of_other, &pair.clean)), "{part:?}");
+                assert!(near(share.taken_out * all, put(&of_clean, &pair.other) - other));
+                assert!(near(reading.moves(&[part]).unwrap()[0], share.put_in * all));
+            }
+        }
+    }
+
+    /// What a block's attention reads is all in the stream, and at the end of one block all in its heads.
+    #[test]
+    fn everything_put_in_is_the_other_text() {
+        let (one, two, pair) = (model(1), model(2), pair());
+        let share = |model: &TinyGPT, layer, what, at| {
+            let reading = Reading::new(model, &pair).unwrap();
+            reading.shares(&[Part { layer, what, at }]).unwrap()[0]
+        };
+        for (model, what, at) in [
+            (&two, What::Stream, At::All),
+            (&two, What::Stream, At::Changed),
+            (&one, What::Heads, At::Last),
+        ] {
+            let Share { put_in, taken_out, .. } = share(model, 0, what, at);
+            assert!(
+                (put_in - 1.0).abs() < 1e-4 && (taken_out - 1.0).abs() < 1e-4,
+                "{what:?} {at:?}"
+            );
+        }
+        let none = share(&two, 0, What::Stream, At::Between);
+        assert_eq!((none.put_in, none.taken_out), (0.0, 0.0));
+    }
+
+    /// With one block between nothing, all that a head reads through heads comes from those of the block before.
+    #[test]
+    fn a_path_goes_from_a_sender_to_a_receiver() {
+        let (model, pair) = (model(2), pair());
+        let reading = Reading::new(&model, &pair).unwrap();
+        let paths = reading.paths(&[[1, 0], [0, 1]]).unwrap();
+        assert_eq!(paths.iter().map(|path| path.from).collect::<Vec<_>>(), [[0, 0], [0, 1]]);
+        let (of_other, other) = naive(&model, &pair.other, |_, _| ());
+        let (_, clean) = naive(&model, &pair.clean, |_, _| ());
+        for (head, path) in paths.iter().enumerate() {
+            assert_eq!(path.shares[1], None); // it does not lie behind
+            let columns = |i: usize| i * 8 + head * 4..i * 8 + (head + 1) * 4;
+            let (sent, _) = naive(&model, &pair.clean, |layer, y| {
+                for i in (0..5).filter(|_| layer == 0) {
+                    y[columns(i)].copy_from_slice(&of_other[0][columns(i)]);
+                }
+            });
+            let (_, received) = naive(&model, &pair.clean, |layer, y| {
+                if layer == 1 {
+                    y[4 * 8..4 * 8 + 4].copy_from_slice(&sent[1][4 * 8..4 * 8 + 4]);
+                }
+            });
+            let want = (clean - received) / (clean - other);
+            assert!((path.shares[0].unwrap() - want).abs() < 1e-3, "{path:?}, not {want}");
+        }
+    }
+
+    #[test]
+    fn texts_and_parts_that_do_not_fit_are_refused() {
+        let (model, right) = (model(1), pair());
+        let refused = |pair: Pair| Reading::new(&model, &pair).unwrap_err().to_string();
+        for (pair, needle) in [
+            (Pair { other: vec![1, 2], ..right.clone() }, "not equally many"),
+            (Pair { other: right.clean.clone(), ..right.clone() }, "the same"),
+            (Pair { answers: [6, 6], ..right.clone() }, "the same token"),
+            (Pair { answers: [6, 11], ..right.clone() }, "no token of the model"),
+        ] {
+            assert!(refused(pair).contains(needle), "{needle}");
+        }
+        let reading = Reading::new(&model, &right).unwrap();
+        for part in [
+            Part { layer: 1, what: What::Heads, at: At::Last },
+            Part { layer: 0, what: What::Head(2), at: At::Last },
+            Part { layer: 0, what: What::Mlp, at: At::Position(5) },
+        ] {
+            assert!(reading.shares(&[part]).is_err(), "{part:?}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::Config;
-use crate::model::{Activation, Mlp, Norm, Positions};
+use crate::model::{Activation, Mlp, Norm, Positions, Site};
+use ndarray::{Array3, ArrayView3, Axis};
 
 fn model(config: Config) -> TinyGPT {
     let mut model = TinyGPT::new(config, 3).unwrap();
@@ -48,6 +49,53 @@ fn within(most: f32, a: &[f32], b: &[f32]) -> bool {
 
 fn text(n: usize) -> Vec<TokenId> {
     (0..n).map(|i| (i * i * 7 + i) as TokenId % 11).collect()
+}
+
+/// Takes the MLP of the first block away, at one position.
+struct Without(usize);
+
+impl Probe for Without {
+    fn value(&self, layer: usize, site: Site, x: ArrayView3<'_, f32>) -> Option<Array3<f32>> {
+        let is_there = (layer, site) == (0, Site::Mlp) && self.0 < x.dim().1;
+        is_there.then(|| {
+            let mut x = x.to_owned();
+            x.index_axis_mut(Axis(1), self.0).fill(0.0);
+            x
+        })
+    }
+}
+
+/// Before a probe that changes nothing the same text is written; one that changes something changes it as in
+/// a pass over all.
+#[test]
+fn a_probe_may_change_what_is_written() {
+    let model = model(Config::new(11, 6, 8, 2));
+    let write = |probe: Option<&(dyn Probe + Sync)>| {
+        let generator = Generator::new(&model, &text(2), Sampling::greedy(), 1).unwrap();
+        let mut generator = match probe {
+            Some(probe) => generator.with_probe(probe),
+            None => generator,
+        };
+        let each = (0..9).map(|_| {
+            let scores = generator.logits().unwrap().to_vec();
+            generator.next_token().unwrap();
+            scores
+        });
+        let scores: Vec<_> = each.collect();
+        (generator.written().to_vec(), scores)
+    };
+    let ((plain, before), (same, beside)) = (write(None), write(Some(&Without(99))));
+    assert_eq!(plain, same);
+    assert!(before.iter().zip(&beside).all(|(a, b)| close(a, b)));
+    let without = Without(1);
+    let (written, scores) = write(Some(&without));
+    let read = [&text(2)[..], &written].concat();
+    for (i, scores) in scores.iter().enumerate() {
+        let window = &read[(2 + i).saturating_sub(6)..2 + i];
+        let all = model.forward(window, [1, window.len()], Some(&without)).unwrap();
+        assert_eq!(scores[..], all.data()[(window.len() - 1) * 11..]);
+    }
+    assert!(!close(&scores[0], &before[0]));
 }
 
 /// Read one by one, in pieces, and again after going back: the scores of one pass over all.

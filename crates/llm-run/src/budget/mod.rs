@@ -120,13 +120,16 @@ pub fn in_time(models: &Models, options: &Options, clock: &TimeBudget) -> Result
     let chosen = choose(&text, left(), &trials);
     let of =
         |chosen: Chosen| Some((chosen, trials.iter().find(|trial| trial.size == chosen.size)?));
-    let Some((Chosen { size, steps, dropout }, trial)) = chosen.and_then(of) else {
+    let Some((Chosen { size, steps, dropout, weight_decay }, trial)) = chosen.and_then(of) else {
         return Err(RunError::Internal(message!("no size of a model was tried")));
     };
     let least = seconds * PLANNED - left() + trial.seconds(steps, &text);
     let is_short = least > seconds;
     filled.size(models, &SIZES[size]);
     filled.put("dropout", dropout);
+    if let Some(decay) = weight_decay {
+        filled.put("weight_decay", decay);
+    }
     filled.put("steps", steps);
     // What follows from the steps is said, too: they are planned again, and it stays.
     let Schedule { kind, lr, warmup_steps, .. } =

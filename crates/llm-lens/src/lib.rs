@@ -19,7 +19,8 @@
 //! | `heads` | What does each head do, over many texts? |
 //! | `prune` | What is lost without it? |
 //! | `causes` | Which part carries an answer from where it is told to where it is said? |
-//! | `verdict` | Is that more than chance? |
+//! | [`statistics`] | Is a mean of differences more than chance? |
+//! | `verdict` | Which parts carry an answer, beyond chance? |
 //! | `first_choices` | Is the token that comes the one that the model would choose? |
 //! | `rounded` | Does rounding change what it would choose? |
 //! | [`trace`] | How does one number of attention come about? |
@@ -72,6 +73,8 @@ mod heads;
 mod prune;
 
 mod causes;
+
+pub mod statistics;
 
 mod verdict;
 

@@ -1,16 +1,14 @@
 //! What shares over several pairs say, by a rule whose false alarms are known.
 
 use crate::causes::{At, Pair, Part, Reading, Sender, Share, What};
+use crate::statistics::{Mean, RISK, holm};
 use llm_core::{Result, TinyGPT};
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Fewer pairs say nothing.
 pub const FEWEST_PAIRS: usize = 8;
 /// The least share that is worth a name.
 pub const LEAST: f64 = 0.1;
-/// The chance that any part is named whose shares are no larger than [`LEAST`].
-const RISK: f64 = 0.05;
 
 /// What a part carries over several pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -125,47 +123,35 @@ pub fn receivers(rows: &[Carried]) -> Vec<[usize; 2]> {
 /// chance of at most 5 %. That takes the mean of the shares to be normally distributed, and the pairs to be
 /// drawn independently. With fewer than [`FEWEST_PAIRS`] nothing carries.
 pub fn verdict(parts: &[Part], shares: &[Vec<Share>]) -> Vec<Carried> {
-    let n = shares.len();
-    let column = |i: usize, side: fn(&Share) -> f64| -> Vec<f64> {
-        shares.iter().filter_map(|pair| pair.get(i)).map(side).collect()
+    let column = |i: usize, side: fn(&Share) -> f64| {
+        let all: Vec<f64> = shares.iter().filter_map(|pair| pair.get(i)).map(side).collect();
+        Mean::of(&all)
     };
     let row = |(i, part): (usize, &Part)| {
-        let sides = [column(i, |share| share.put_in), column(i, |share| share.taken_out)];
-        let p = sides.iter().map(|side| chance(side)).fold(0.0, f64::max);
-        let [(put_in, put_in_sd), (taken_out, taken_out_sd)] = sides.map(|side| mean_sd(&side));
-        let turned = column(i, |share| f64::from(u8::from(share.turns)));
-        let turned = mean_sd(&turned).0;
-        let carries = false;
-        (p, Carried { part: *part, put_in, put_in_sd, taken_out, taken_out_sd, turned, carries })
+        let [put_in, taken_out, turned] = [
+            column(i, |share| share.put_in),
+            column(i, |share| share.taken_out),
+            column(i, |share| f64::from(u8::from(share.turns))),
+        ];
+        let chance = put_in.chance_above(LEAST).max(taken_out.chance_above(LEAST));
+        let row = Carried {
+            part: *part,
+            put_in: put_in.mean,
+            put_in_sd: put_in.sd,
+            taken_out: taken_out.mean,
+            taken_out_sd: taken_out.sd,
+            turned: turned.mean,
+            carries: false,
+        };
+        (row, chance)
     };
-    let mut rows: Vec<_> = parts.iter().enumerate().map(row).collect();
-    let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by(|a, b| rows[*a].0.total_cmp(&rows[*b].0));
-    for (passed, i) in order.into_iter().enumerate() {
-        let (p, row) = &mut rows[i];
-        if n < FEWEST_PAIRS || *p > RISK / (parts.len() - passed) as f64 {
-            break;
-        }
-        row.carries = true;
-    }
-    rows.into_iter().map(|(_, row)| row).collect()
-}
-
-/// Mean and standard deviation; 0 for what there is too little of.
-fn mean_sd(x: &[f64]) -> (f64, f64) {
-    let n = x.len() as f64;
-    let mean = x.iter().sum::<f64>() / n.max(1.0);
-    let squares: f64 = x.iter().map(|x| (x - mean).powi(2)).sum();
-    (mean, (squares / (n - 1.0).max(1.0)).sqrt())
-}
-
-/// The chance of such a mean or a larger one where the true one is [`LEAST`].
-fn chance(x: &[f64]) -> f64 {
-    let (n, (mean, sd)) = (x.len() as f64, mean_sd(x));
-    let Ok(t) = StudentsT::new(0.0, 1.0, n - 1.0) else { return 1.0 };
-    // Equal shares in all pairs have no spread to be judged by.
-    let scale = (sd / n.sqrt()).max(f64::EPSILON);
-    t.sf((mean - LEAST) / scale)
+    let (rows, chances): (Vec<_>, Vec<_>) = parts.iter().enumerate().map(row).unzip();
+    let both = rows.into_iter().zip(holm(&chances));
+    let judged = both.map(|(row, chance)| Carried {
+        carries: shares.len() >= FEWEST_PAIRS && chance <= RISK,
+        ..row
+    });
+    judged.collect()
 }
 
 #[cfg(test)]

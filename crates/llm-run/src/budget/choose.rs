@@ -44,9 +44,11 @@ pub const VOCAB_SIZE: usize = 2048;
 /// Passes over the text up to which nothing has to be dropped: without dropout the best measurement came
 /// after three to six.
 const WITHOUT_DROPOUT: f64 = 4.0;
-/// Weight decay of more passes than that: with it, four wide blocks came in ten passes to 2.07 bits a byte of
-/// plays, with the usual tenth to 2.12; in eight passes over source code to 1.14 and 1.20. Twice as much came to
-/// 2.11. In two passes it helps nothing.
+/// Passes from which on a run has more weight decay: it helps nothing in two, and in five as much as in ten.
+const WITH_LITTLE_DECAY: f64 = 3.0;
+/// Weight decay of more passes than that: with it, four wide blocks came in five passes over plays to 2.08 bits a
+/// byte and in ten to 2.07, with the usual tenth to 2.12 and 2.12; in eight passes over source code to 1.14 and
+/// 1.20. Twice as much came to 2.11 in ten.
 const DECAY_OF_MANY: f32 = 0.8;
 /// Passes over the text up to which a dropout of a tenth is enough.
 const WITH_LITTLE: f64 = 16.0;
@@ -151,7 +153,7 @@ pub fn choose(text: &TextLength, seconds: f64, trials: &[Trial]) -> Option<Chose
         some if some <= WITH_LITTLE => 0.1,
         _ => 0.2,
     };
-    let weight_decay = (passes > WITHOUT_DROPOUT).then_some(DECAY_OF_MANY);
+    let weight_decay = (passes > WITH_LITTLE_DECAY).then_some(DECAY_OF_MANY);
     Some(Chosen { size: trial.size, steps, dropout, weight_decay })
 }
 

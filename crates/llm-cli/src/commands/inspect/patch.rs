@@ -6,6 +6,7 @@ use crate::args::InspectPatchArgs;
 use crate::commands::written::{check_place, save, say_written};
 use crate::console::{print, room, show};
 use crate::error::{Result, RunError, usage};
+use crate::generation::shown;
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_core::generate::next_logits;
@@ -96,8 +97,15 @@ fn of_texts(loaded: &Loaded, texts: [&String; 2], answers: &[String]) -> Result<
         let tokens = tokenizer.encode(typed.as_bytes())?;
         tokens.first().copied().ok_or(RunError::Usage(message!("--answers: a text is empty")))
     };
-    let answers = [answer(0, &clean)?, answer(1, &other)?];
-    let pair = Pair { clean, other, answers };
+    let said = [answer(0, &clean)?, answer(1, &other)?];
+    if answers.is_empty() && said[0] == said[1] {
+        let both = shown(tokenizer, said[0]);
+        return usage(message!(
+            "after both texts the model would say {}; name what should follow each with --answers",
+            both
+        ));
+    }
+    let pair = Pair { clean, other, answers: said };
     let parts = Part::all(model);
     let reading = Reading::new(model, &pair)?;
     let shares = vec![reading.shares(&parts)?];

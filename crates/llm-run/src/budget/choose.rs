@@ -17,22 +17,30 @@ pub struct Size {
     pub batch: u64,
     /// Steps in the time that there is from which on it is better than a smaller size.
     pub from: u64,
+    /// Whether it is so only where the smaller one has read the text as often as is good, with time left.
+    pub if_spare: bool,
 }
 
 const fn size([layers, d_model, seq_len, batch]: [u64; 4], heads: usize, from: u64) -> Size {
-    Size { layers, d_model, heads, seq_len, batch, from }
+    Size { layers, d_model, heads, seq_len, batch, from, if_spare: false }
+}
+
+const fn if_spare(size: Size) -> Size {
+    Size { if_spare: true, ..size }
 }
 
 /// The sizes, from the smallest: what is small does more steps, and learns more while these are few. In as
 /// many seconds as two blocks take for 300 steps, one of width 64 came to 1.46 bits a byte of source code and
 /// they to 1.64; in those of 750 steps of one wide block this one to 1.31, the narrow one to 1.39; in those of
-/// 1,700 steps of two wide blocks these to 1.25, one to 1.35. Six wide
-/// ones are far behind at 700 steps, and good at 4,500, see docs/size_and_time.md.
-pub const SIZES: [Size; 5] = [
+/// 1,700 steps of two wide blocks these to 1.25, one to 1.35. Four of width 192 came in ten passes over 1 MB of
+/// plays to 2.06, four of 128 to 2.07, in half the time. Six of 192 with longer windows
+/// are far behind at 700 steps, and good at 4,500, see docs/size_and_time.md.
+pub const SIZES: [Size; 6] = [
     size([1, 64, 64, 12], 4, 0),
     size([1, 128, 64, 12], 4, 700),
     size([2, 128, 64, 12], 4, 1300),
     size([4, 128, 64, 12], 4, 2000),
+    if_spare(size([4, 192, 64, 12], 6, 4000)),
     size([6, 192, 128, 16], 6, 4000),
 ];
 
@@ -134,17 +142,22 @@ impl Trial {
         fits
     }
 
-    /// Whether the time is enough for this size to be better than a smaller one.
-    fn is_worth(&self, text: &TextLength, seconds: f64) -> bool {
+    /// Whether the time is enough for this size to be better than a smaller one, `before`.
+    fn is_worth(&self, before: Option<&Trial>, text: &TextLength, seconds: f64) -> bool {
+        let of = &SIZES[self.size];
+        let read = |smaller: &Trial| smaller.steps(text, seconds) == smaller.enough(text);
         // The text's limit is none of the time's: more time never makes a model smaller.
-        self.seconds(SIZES[self.size].from, text) <= seconds
+        self.seconds(of.from, text) <= seconds && (!of.if_spare || before.is_some_and(read))
     }
 }
 
 /// The largest size that learns enough in the time; the fewest steps of the smallest where there is no time
 /// for any. Nothing without a trial.
 pub fn choose(text: &TextLength, seconds: f64, trials: &[Trial]) -> Option<Chosen> {
-    let worth = trials.iter().rev().find(|trial| trial.is_worth(text, seconds));
+    let before = |i: usize| i.checked_sub(1).and_then(|i| trials.get(i));
+    let mut largest = trials.iter().enumerate().rev();
+    let worth = largest.find(|(i, trial)| trial.is_worth(before(*i), text, seconds));
+    let worth = worth.map(|(_, trial)| trial);
     let trial = worth.or(trials.first())?;
     let steps = trial.steps(text, seconds).max(FEWEST_STEPS);
     let passes = steps as f64 * trial.tokens / text.learned.max(1.0);
@@ -232,7 +245,8 @@ mod tests {
             (1, 0.03, 768.0),
             (2, 0.045, 768.0),
             (3, 0.08, 768.0),
-            (4, 0.7, 2048.0),
+            (4, 0.16, 768.0),
+            (5, 0.7, 2048.0),
         ];
         let trials =
             trials.map(|(size, step, tokens)| Trial { size, step, tokens, parameters: 1 << 20 });
@@ -250,9 +264,11 @@ mod tests {
         assert_eq!(of(1e7, 0.2), (0, 0.0));
         assert_eq!(of(1e7, 1.0), (1, 0.0));
         assert_eq!(of(1e7, 10.0), (3, 0.0));
-        assert_eq!(of(1e7, 60.0), (4, 0.0));
+        assert_eq!(of(1e7, 60.0), (5, 0.0));
         // A short text is passed over many times.
         assert_eq!(of(1e6, 10.0), (3, 0.1));
+        assert_eq!(of(1e6, 15.0), (4, 0.1));
+        assert_eq!(of(1e7, 15.0), (3, 0.0));
         assert_eq!(of(1e5, 10.0).1, 0.1);
         let bytes = length(1e5, MOST_PASSES);
         assert_eq!(choose(&bytes, 540.0, &trials).unwrap().dropout, 0.2);

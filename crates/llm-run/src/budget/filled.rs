@@ -32,7 +32,7 @@ impl Filled {
 
     /// The sizes. Heads have to divide the width, and are chosen together with it.
     pub(super) fn size(&mut self, models: &Models, size: &Size) {
-        let Size { layers, d_model, heads, seq_len, batch, from: _ } = *size;
+        let Size { layers, d_model, heads, seq_len, batch, .. } = *size;
         let width = !self.options.given.contains_key("dmodel");
         self.put("layers", layers);
         self.put("dmodel", d_model);

@@ -46,6 +46,7 @@ class Run(TypedDict, total=False):
     clip: float | None
     matmul: Literal["f32", "bf16", "f16"] | None
     loss_on: Literal["answers", "all"] | None
+    order: Literal["random", "passes"] | None
     seed: int | None
     val_frac: float | None
     seq_len: int | None
@@ -62,7 +63,7 @@ class Settings(Run, total=False):
     head_bias: bool | None
     activation: Literal["gelu_tanh", "gelu"] | None
     n_inner: int | None
-    init: Literal["fan-in", "gpt2", "zero-out"] | None
+    init: Literal["fan-in", "gpt2", "zero-out", "zero-head"] | None
     # What only modern ones have.
     norm: Literal["layer", "rms"] | None
     mlp: Literal["gelu", "swiglu", "relu2"] | None

@@ -20,7 +20,7 @@ const MOST: [(&str, usize); 18] = [
     ("llm-gpu", 2_570),
     ("llm-lens", 2_420),
     ("llm-messages", 640),
-    ("llm-python", 2_310),
+    ("llm-python", 2_770),
     ("llm-report", 2_100),
     ("llm-run", 7_190),
     ("llm-stories", 930),
@@ -34,7 +34,7 @@ const MOST: [(&str, usize); 18] = [
 
 /// The most lines of code of all crates together: what one of them grows by, the others lose, unless
 /// the commit says here why the house is to be larger.
-const ALL: usize = 55_800;
+const ALL: usize = 56_250;
 
 /// Lines by which a limit may exceed what there is; a crate that lost more takes its limit along.
 const SLACK: usize = 50;

@@ -1,7 +1,7 @@
 //! Arrays of numpy, in and out.
 
 use numpy::ndarray::ArrayD;
-use numpy::{IntoPyArray, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
@@ -36,11 +36,15 @@ pub fn maybe_whole<T: TryFrom<i128>>(value: &Bound<'_, PyAny>) -> PyResult<Optio
 /// An array `float32` of Python.
 pub type Numbers<'py> = Bound<'py, PyArrayDyn<f32>>;
 
-/// An array `float32` of numbers in rows.
+/// An array of what stands in rows, `float32` of f32.
 ///
 /// # Errors
 /// `ValueError` when there are not as many as the shape says.
-pub fn array<'py>(py: Python<'py>, shape: &[usize], numbers: Vec<f32>) -> PyResult<Numbers<'py>> {
+pub fn array<'py, T: Element>(
+    py: Python<'py>,
+    shape: &[usize],
+    numbers: Vec<T>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let array = ArrayD::from_shape_vec(shape, numbers);
     let array = array.map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(array.into_pyarray(py))

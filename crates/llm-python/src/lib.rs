@@ -21,10 +21,12 @@
 //! | `trainer` | the class: made, described, copied |
 //! | `training` | its steps |
 //! | `measuring` | its loss on unseen text, its gradients |
+//! | `hooks` | functions of Python's inside a model |
 //! | `writing` | text from it, and text as tokens |
 //! | `chatting` | answers of a model that has learned conversations |
 //! | `weights` | its weights |
 //! | `looking` | what is inside |
+//! | `patching` | which part carries an answer |
 //! | `heads` | what its heads do, and which can go |
 //! | `files` | checkpoints |
 //! | `formats` | files of other programs |
@@ -54,6 +56,8 @@ mod training;
 
 mod measuring;
 
+mod hooks;
+
 mod writing;
 
 mod chatting;
@@ -61,6 +65,8 @@ mod chatting;
 mod weights;
 
 mod looking;
+
+mod patching;
 
 mod heads;
 

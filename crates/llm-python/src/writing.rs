@@ -8,6 +8,7 @@ use crate::trainer::Trainer;
 use crate::work::Stop;
 use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling, Stops, Written};
+use llm_core::model::Probe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, TokenId};
 use llm_run::data::Beginning;
@@ -51,8 +52,13 @@ struct Ask {
     stops: Stops,
 }
 
-/// Writes it, as the programs do.
-fn write(inner: &Inner, ask: Ask, stop: &Stop) -> Result<Written> {
+/// Writes it, as the programs do; with a probe each token is computed anew.
+fn write(
+    inner: &Inner,
+    ask: Ask,
+    stop: &Stop,
+    probe: Option<&(dyn Probe + Sync)>,
+) -> Result<Written> {
     let Ask { prompt, n, temperature, seed, sampling, stops } = ask;
     let usual = TextDefaults::choose(None);
     let (model, tokenizer) = (&inner.plan.trainer.model, &*inner.plan.tokenizer);
@@ -66,7 +72,11 @@ fn write(inner: &Inner, ask: Ask, stop: &Stop) -> Result<Written> {
         ..sampling
     };
     memory::require(model.inference_memory(1, model.config().seq_len))?;
-    let mut generator = Generator::new(model, &prompt, sampling, 1)?;
+    let generator = Generator::new(model, &prompt, sampling, 1)?;
+    let mut generator = match probe {
+        Some(probe) => generator.with_probe(probe),
+        None => generator,
+    };
     let go_on = |_: &mut Generator<'_>, _: &_| Ok::<_, RunError>(!stop.is_set());
     generator.write(tokenizer, n.unwrap_or(usual.n), &stops, go_on)
 }
@@ -80,7 +90,10 @@ impl Trainer {
     ///
     /// `temperature` 0 takes the likeliest token each time; `top_k`, `top_p`, `min_p` keep the likeliest
     /// alone; `repetition_penalty` above 1 avoids what was written. Equal `seed`s write equal texts.
-    #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None, stop=None))]
+    ///
+    /// `fwd_hooks` as in `run_with_hooks`; each token is then computed anew from all that the context has
+    /// room for, so that the arrays grow by a row with each, and stay at T rows when it is full.
+    #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None, stop=None, fwd_hooks=None))]
     fn sample(
         &self,
         py: Python<'_>,
@@ -93,21 +106,22 @@ impl Trainer {
         repetition_penalty: f32,
         #[pyo3(from_py_with = maybe_whole)] seed: Option<u64>,
         stop: Option<&Bound<'_, PyAny>>,
+        fwd_hooks: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let sampling = Sampling { top_k, top_p, min_p, repetition_penalty, ..Sampling::default() };
         let stop = stop.map(texts).transpose()?.unwrap_or_default();
         let stops = Stops::new(stop.into_iter().map(String::into_bytes));
         let prompt = prompt.map(read).transpose()?;
         let ask = Ask { prompt, n, temperature, seed, sampling, stops };
-        let text = self.worker.work(py, |inner, stop| {
+        let text = self.hooked(py, fwd_hooks, |inner, stop, probe| {
             has_text(&*inner.plan.tokenizer)?;
-            Ok(write(inner, ask, stop)?.text)
+            Ok(write(inner, ask, stop, probe)?.text)
         })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// Token numbers that the model writes, an array of `int64`: what `sample` returns as text.
-    #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None))]
+    #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None, fwd_hooks=None))]
     fn generate<'py>(
         &self,
         py: Python<'py>,
@@ -119,11 +133,13 @@ impl Trainer {
         min_p: f32,
         repetition_penalty: f32,
         #[pyo3(from_py_with = maybe_whole)] seed: Option<u64>,
+        fwd_hooks: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let sampling = Sampling { top_k, top_p, min_p, repetition_penalty, ..Sampling::default() };
         let prompt = prompt.map(read).transpose()?;
         let ask = Ask { prompt, n, temperature, seed, sampling, stops: Stops::default() };
-        let written = self.worker.work(py, |inner, stop| write(inner, ask, stop))?;
+        let written =
+            self.hooked(py, fwd_hooks, |inner, stop, probe| write(inner, ask, stop, probe))?;
         Ok(PyArray1::from_iter(py, written.choices.iter().map(|of| i64::from(of.token))))
     }
 

@@ -282,7 +282,7 @@ def test_what_runs_away_is_an_error_of_its_own(text):
     run.train(2)
     run.load_state_dict({name: 1e30 * w for name, w in run.state_dict().items()})
     before = run.state_dict()
-    with pytest.raises(traingpt.DivergedError, match="the loss.* step 3") as e:
+    with pytest.raises(traingpt.DivergedError, match="(the loss|the gradient of).* step 3") as e:
         run.train()
     assert isinstance(e.value, ArithmeticError) and run.step == len(run.history["loss"]) == 2
     assert all((a == b).all() for a, b in zip(before.values(), run.state_dict().values()))

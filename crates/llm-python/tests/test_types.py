@@ -50,7 +50,10 @@ import traingpt
 run = traingpt.Trainer(pathlib.Path("a"), heads=2, n_layers=3, lr=1e-3, optimizer="muon")
 x: np.ndarray = run.train(5, lambda r, s: s["loss"] < 1, every=2)["loss"]
 loss: float = run.evaluate()["loss"]
-text: str = run.sample("a", 3, temperature=0)
+hooks = [("blocks.0.z", lambda value, name: value * 2), ("blocks.1.z", lambda value, name: None)]
+text: str = run.sample("a", 3, temperature=0, fwd_hooks=hooks)
+share: np.ndarray = run.patch("a", "b", ("c", 1))["end"]["heads"]["put_in"]
+carries: np.ndarray = run.explain_facts("he-she")["stream"]["changed"]["carries"]
 '''
 
 

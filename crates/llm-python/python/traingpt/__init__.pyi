@@ -1,4 +1,4 @@
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict, Union, final, type_check_only
 
@@ -27,6 +27,17 @@ _Data: TypeAlias = Union[
 _Tokens: TypeAlias = Union[str, bytes, bytearray, ArrayLike]
 """A text, or token numbers."""
 
+_Hooks: TypeAlias = Iterable[
+    tuple[str, Callable[[NDArray[np.float32], str], Union[ArrayLike, None]]]
+]
+"""Names of places in a model, and what is called there with `[T, N]` and the name."""
+
+_Answer: TypeAlias = Union[_Tokens, int]
+"""A text, of which the first token counts, or a token number."""
+
+_Head: TypeAlias = tuple[int, int]
+"""A head: its layer, and its number there."""
+
 @type_check_only
 class Run(TypedDict, total=False):
     # How a run learns.
@@ -46,6 +57,7 @@ class Run(TypedDict, total=False):
     clip: float | None
     matmul: Literal["f32", "bf16", "f16"] | None
     loss_on: Literal["answers", "all"] | None
+    order: Literal["random", "passes"] | None
     seed: int | None
     val_frac: float | None
     seq_len: int | None
@@ -62,7 +74,7 @@ class Settings(Run, total=False):
     head_bias: bool | None
     activation: Literal["gelu_tanh", "gelu"] | None
     n_inner: int | None
-    init: Literal["fan-in", "gpt2", "zero-out"] | None
+    init: Literal["fan-in", "gpt2", "zero-out", "zero-head"] | None
     # What only modern ones have.
     norm: Literal["layer", "rms"] | None
     mlp: Literal["gelu", "swiglu", "relu2"] | None
@@ -120,6 +132,70 @@ class Pruned(TypedDict):
     alone: list[tuple[tuple[int, int], float]]
     greedy: list[tuple[tuple[int, int], float]]
 
+@type_check_only
+class LogitLens(TypedDict):
+    first: NDArray[np.int64]
+    p: NDArray[np.float64]
+    p_next: NDArray[np.float64]
+
+@type_check_only
+class Shares(TypedDict):
+    put_in: NDArray[np.float64]
+    taken_out: NDArray[np.float64]
+    turned: NDArray[np.bool_]
+
+@type_check_only
+class PartShares(TypedDict):
+    heads: Shares
+    all_heads: Shares
+    mlps: Shares
+
+@type_check_only
+class Patched(TypedDict):
+    clean: list[str]
+    other: list[str]
+    answers: tuple[int, int]
+    answer_texts: tuple[str, str]
+    differences: tuple[float, float]
+    right: bool
+    end: PartShares
+    everywhere: PartShares
+    stream: Shares
+    receivers: list[_Head]
+    paths: dict[_Head, dict[_Head, float]]
+
+@type_check_only
+class MeanShares(TypedDict):
+    put_in: NDArray[np.float64]
+    put_in_sd: NDArray[np.float64]
+    taken_out: NDArray[np.float64]
+    taken_out_sd: NDArray[np.float64]
+    turned: NDArray[np.float64]
+    carries: NDArray[np.bool_]
+
+@type_check_only
+class PartMeans(TypedDict):
+    heads: MeanShares
+    all_heads: MeanShares
+    mlps: MeanShares
+
+@type_check_only
+class StreamMeans(TypedDict):
+    changed: MeanShares
+    between: MeanShares
+    end: MeanShares
+
+@type_check_only
+class Explained(TypedDict):
+    kind: str
+    tried: int
+    right: int
+    end: PartMeans
+    everywhere: PartMeans
+    stream: StreamMeans
+    receivers: list[_Head]
+    paths: dict[_Head, dict[_Head, float]]
+
 class DivergedError(ArithmeticError): ...
 
 @final
@@ -168,6 +244,7 @@ class Trainer:
         repetition_penalty: float = 1.0,
         seed: int | None = None,
         stop: str | Sequence[str] | None = None,
+        fwd_hooks: _Hooks | None = None,
     ) -> str: ...
     def generate(
         self,
@@ -180,6 +257,7 @@ class Trainer:
         min_p: float = 0.0,
         repetition_penalty: float = 1.0,
         seed: int | None = None,
+        fwd_hooks: _Hooks | None = None,
     ) -> NDArray[np.int64]: ...
     def chat(
         self,
@@ -201,6 +279,18 @@ class Trainer:
     def run_with_cache(
         self, data: _Tokens
     ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.float32]]]: ...
+    def run_with_hooks(self, data: _Tokens, fwd_hooks: _Hooks) -> NDArray[np.float32]: ...
+    def logit_lens(self, data: _Tokens) -> LogitLens: ...
+    def patch(
+        self, clean: _Tokens, other: _Tokens, answers: tuple[_Answer, _Answer] | None = None
+    ) -> Patched: ...
+    def explain_facts(
+        self,
+        kind: Literal[
+            "thing", "found-item", "spot", "he-she", "receiver", "who-has", "other-person", "other-item"
+        ] = "other-person",
+        pairs: int = 64,
+    ) -> Explained: ...
     def head_roles(self, data: _Data | None = None, *, tokens: int = 16384) -> list[HeadRole]: ...
     def prune_heads(
         self, data: _Data | None = None, *, most: int | None = None, tokens: int = 65536

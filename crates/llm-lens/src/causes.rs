@@ -16,6 +16,8 @@
 
 use crate::inside::{Inside, values, values_with};
 use crate::patch::{Patch, Patches, With, head_columns};
+use crate::rounded::first_choice;
+use llm_core::base::memory;
 use llm_core::model::Site;
 use llm_core::{Error, Result, TinyGPT, TokenId, message};
 use serde::ser::SerializeStruct;
@@ -43,10 +45,10 @@ impl Pair {
     pub fn positions(&self, at: At) -> Vec<usize> {
         let (t, changed) = (self.clean.len(), self.changed());
         match at {
-            At::Last => vec![t - 1],
+            At::Last => (0..t).last().into_iter().collect(),
             At::All => (0..t).collect(),
             At::Changed => changed,
-            At::Between => (0..t - 1).filter(|i| !changed.contains(i)).collect(),
+            At::Between => (0..t.saturating_sub(1)).filter(|i| !changed.contains(i)).collect(),
             At::Position(i) => vec![i],
         }
     }
@@ -229,21 +231,14 @@ impl<'m> Reading<'m> {
         let within = pair.answers.iter().all(|token| (*token as usize) < model.config().vocab_size);
         Error::unless(within, "patch", message!("an answer is no token of the model"))?;
         let runs = [values(model, &pair.clean)?, values(model, &pair.other)?];
-        let ends = [0, 1].map(|i| {
-            let logits = &runs[i].logits;
-            difference(pair, logits.row(logits.nrows() - 1).as_slice().unwrap_or_default())
-        });
+        let ends = [0, 1].map(|i| difference(pair, last_row(&runs[i])));
         Ok(Reading { model, pair, runs, ends })
     }
 
     /// Whether the model's first choice is the right answer to both texts.
     pub fn is_right(&self) -> bool {
-        let first = |run: &Inside| {
-            let last = run.logits.row(run.logits.nrows() - 1);
-            last.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(|(i, _)| i)
-        };
-        let wanted = self.pair.answers.map(|token| Some(token as usize));
-        [first(&self.runs[0]), first(&self.runs[1])] == wanted
+        let first = |run: &Inside| first_choice(last_row(run));
+        [first(&self.runs[0]), first(&self.runs[1])] == self.pair.answers
     }
 
     /// d_clean and d_other: scores of the clean text's answer less those of the other's.
@@ -347,19 +342,27 @@ impl<'m> Reading<'m> {
     ) -> Result<Vec<(f64, bool)>> {
         let (t, v) = (text.len(), self.model.config().vocab_size);
         let mut found = Vec::with_capacity(lists.len());
+        memory::require(self.model.inference_memory(TOGETHER.min(lists.len()), t))?;
         for lists in lists.chunks(TOGETHER) {
             let b = lists.len();
             let logits =
                 Patches::new(self.model, lists.to_vec())?.logits(&text.repeat(b), [b, t])?;
             for all in logits.data().chunks_exact(t * v) {
                 let last = &all[(t - 1) * v..];
-                let best = (0..v).max_by(|a, b| last[*a].total_cmp(&last[*b]));
-                let turns = best == Some(self.pair.answers[1] as usize);
+                let turns = first_choice(last) == self.pair.answers[1];
                 found.push((difference(self.pair, last), turns));
             }
         }
         Ok(found)
     }
+}
+
+/// The scores at the end.
+fn last_row(run: &Inside) -> &[f32] {
+    run.logits
+        .as_slice()
+        .and_then(|all| all.chunks_exact(run.logits.ncols().max(1)).last())
+        .unwrap_or_default()
 }
 
 fn difference(pair: &Pair, last: &[f32]) -> f64 {

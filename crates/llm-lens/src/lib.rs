@@ -8,6 +8,7 @@
 //! | `model` | How large is a model, and what does training it take? |
 //! | `context` | The same model, for longer texts? |
 //! | `maps` | Who looks at whom in this text? |
+//! | `rounded` | Does rounding change what it would choose? |
 //! | `patch` | What would it compute with other numbers in their place? |
 //! | `inside` | What does the model compute for this text, all of it? |
 //! | `logit_lens` | What would it say if it ended after each block? |
@@ -22,7 +23,6 @@
 //! | [`statistics`] | Is a mean of differences more than chance? |
 //! | `verdict` | Which parts carry an answer, beyond chance? |
 //! | `first_choices` | Is the token that comes the one that the model would choose? |
-//! | `rounded` | Does rounding change what it would choose? |
 //! | [`trace`] | How does one number of attention come about? |
 //!
 //! ```
@@ -52,6 +52,8 @@ mod context;
 
 mod maps;
 
+mod rounded;
+
 mod patch;
 
 mod inside;
@@ -79,8 +81,6 @@ pub mod statistics;
 mod verdict;
 
 mod first_choices;
-
-mod rounded;
 
 pub mod trace;
 

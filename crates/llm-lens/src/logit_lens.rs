@@ -1,6 +1,7 @@
 //! What a model would say if it ended after each block.
 
 use crate::inside::values;
+use crate::rounded::first_choice;
 use llm_core::model::Site;
 use llm_core::{Result, Tensor, TinyGPT, TokenId, no_grad};
 
@@ -46,11 +47,11 @@ pub fn logit_lens(model: &TinyGPT, tokens: &[TokenId]) -> Result<Vec<Vec<SaidThe
 }
 
 fn there(logits: &[f32], next: Option<&TokenId>) -> SaidThere {
-    let best = (0..logits.len()).max_by(|a, b| logits[*a].total_cmp(&logits[*b])).unwrap_or(0);
-    let most = f64::from(logits.get(best).copied().unwrap_or_default());
+    let token = first_choice(logits);
+    let most = f64::from(logits.get(token as usize).copied().unwrap_or_default());
     let sum: f64 = logits.iter().map(|x| (f64::from(*x) - most).exp()).sum();
     let p = |token: usize| (f64::from(logits[token]) - most).exp() / sum;
-    SaidThere { token: best as TokenId, p: 1.0 / sum, next: next.map(|token| p(*token as usize)) }
+    SaidThere { token, p: 1.0 / sum, next: next.map(|token| p(*token as usize)) }
 }
 
 #[cfg(test)]

@@ -87,12 +87,14 @@ pub fn cause(language: usize) -> String {
         picture.text([x + 18.0, 27.0], "start", 13, &format!("{} 1.{i}", ["head", "头"][language]));
     }
     let moments = cause::moments();
-    let panels: [([&str; 2], usize, f64, &[(f64, &str)]); 2] = [
+    /// What it shows, its first column, its top, and the heights that have a line.
+    type Panel = ([&'static str; 2], usize, f64, [(f64, &'static str); 3]);
+    let panels: [Panel; 2] = [
         (
             ["weight on the letters of the other name", "放在另一个名字上的权重"],
             1,
             70.0,
-            &[(0.0, "0 %"), (30.0, "30 %"), (60.0, "60 %")],
+            [(0.0, "0 %"), (30.0, "30 %"), (60.0, "60 %")],
         ),
         (
             [
@@ -101,7 +103,7 @@ pub fn cause(language: usize) -> String {
             ],
             5,
             9.0,
-            &[(0.0, "0"), (4.0, "4"), (8.0, "8")],
+            [(0.0, "0"), (4.0, "4"), (8.0, "8")],
         ),
     ];
     for (i, (names, first, top, heights)) in panels.into_iter().enumerate() {
@@ -111,7 +113,7 @@ pub fn cause(language: usize) -> String {
             [tenth(left + step / 800.0 * width), tenth(below - y / top * height)]
         };
         picture.text([left, 62.0], "start", 13, names[language]);
-        for &(y, name) in heights {
+        for (y, name) in heights {
             picture.stroke(at(0.0, y), at(800.0, y), GREY, 0.5);
             picture.text([left - 8.0, at(0.0, y)[1] + 4.0], "end", 12, name);
         }

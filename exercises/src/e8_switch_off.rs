@@ -9,7 +9,7 @@
 //! Shapes as in exercise 6; `keep [H]`. It is how one asks what a head is good for: what gets worse without it? The other
 //! heads keep their places and their size.
 //!
-//! To read first: `docs/looking_inside.md`, section 4. Stuck? `hints.md`.
+//! To read first: `docs/looking_inside.md`, section 6. Stuck? `hints.md`.
 #![allow(unused_variables)] // take this line away when you begin
 
 use crate::{Array3, Weights};

@@ -1,7 +1,8 @@
 //! Attention in nine exercises. Each file `e1_linear.rs` to `e9_cache.rs` has functions without a body; write them, and
 //! `cargo test e1` to `cargo test e9` turn green one after the other. How to work: `README.md`.
 //!
-//! Two more go on from there to the models of today: `m1_rotary.rs` and `m2_groups.rs`.
+//! Two more go on from there to the models of today, `m1_rotary.rs` and `m2_groups.rs`, and one to what a head causes,
+//! `p1_patch.rs`.
 //!
 //! An exercise may use what the ones before it made: `use crate::linear;`.
 
@@ -53,6 +54,10 @@ pub mod m1_rotary;
 #[cfg_attr(feature = "solutions", path = "../solutions/m2_groups.rs")]
 pub mod m2_groups;
 
+#[cfg_attr(feature = "wrong", path = "../solutions/wrong/p1_patch.rs")]
+#[cfg_attr(feature = "solutions", path = "../solutions/p1_patch.rs")]
+pub mod p1_patch;
+
 pub use e1_linear::linear;
 pub use e2_scores::{scores, weighted_sum};
 pub use e3_mask::hide_future;
@@ -64,6 +69,7 @@ pub use e8_switch_off::multi_head_with;
 pub use e9_cache::next_token;
 pub use m1_rotary::rotate;
 pub use m2_groups::{cache_numbers, grouped_attention};
+pub use p1_patch::{patched, put_in};
 
 #[cfg(feature = "wrong")]
 #[path = "../solutions/wrong/planted.rs"]

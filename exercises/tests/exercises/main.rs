@@ -18,3 +18,4 @@ mod e8_switch_off;
 mod e9_cache;
 mod m1_rotary;
 mod m2_groups;
+mod p1_patch;

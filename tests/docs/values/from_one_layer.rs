@@ -172,8 +172,11 @@ fn race(values: &mut Values) {
     values.insert("race.who_forms", who("forms"));
     values.insert(
         "race.who_mends",
-        [who("two"), who("three"), vec![2400.0], who("long"), vec![2400.0], who("three_long")]
-            .concat(),
+        [
+            [who("two"), who("three"), vec![1600.0], who("twice")].concat(),
+            [vec![2400.0], who("long"), vec![2400.0], who("three_long")].concat(),
+        ]
+        .concat(),
     );
     values.insert("race.who_tokens", who("tokens"));
 }

@@ -1,5 +1,6 @@
 //! What the code computes for every `check` in the pages.
 
+mod cause;
 mod concept_heads;
 mod concepts;
 mod course;
@@ -51,6 +52,7 @@ pub fn all() -> Values {
     exercises::add(&mut values);
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
+    cause::add(&mut values);
     concepts::add(&mut values);
     from_zero::add(&mut values);
     from_one_layer::add(&mut values);

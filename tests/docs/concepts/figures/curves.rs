@@ -1,7 +1,7 @@
 //! Figures with curves: what is learned against what is unseen, and one head against four.
 
 use super::svg::{COLOURS, Picture};
-use crate::docs::concepts::{overfitting, robust};
+use crate::docs::concepts::{cause, overfitting, robust};
 
 const GREY: &str = "#9ca3af";
 /// Left, top, right and bottom of the plane.
@@ -73,5 +73,58 @@ pub fn race(language: usize) -> String {
         picture.text([x, PLANE[3] + 18.0], "middle", 12, &step.to_string());
     }
     picture.text([350.0, 330.0], "middle", 13, ["step", "步"][language]);
+    picture.finish()
+}
+
+/// Heads 1.0 to 1.2 of the default run while it learns: where they look, and what they move.
+pub fn cause(language: usize) -> String {
+    let title = ["Looks, and what comes of them", "看，以及看了之后"][language];
+    let mut picture = Picture::new(960.0, 330.0, title);
+    let colours = [COLOURS[1], COLOURS[0], "#047857"];
+    for (i, colour) in colours.iter().enumerate() {
+        let x = 70.0 + 110.0 * i as f64;
+        picture.rect([x, 16.0], [12.0, 12.0], colour, 0.9);
+        picture.text([x + 18.0, 27.0], "start", 13, &format!("{} 1.{i}", ["head", "头"][language]));
+    }
+    let moments = cause::moments();
+    /// What it shows, its first column, its top, and the heights that have a line.
+    type Panel = ([&'static str; 2], usize, f64, [(f64, &'static str); 3]);
+    let panels: [Panel; 2] = [
+        (
+            ["weight on the letters of the other name", "放在另一个名字上的权重"],
+            1,
+            70.0,
+            [(0.0, "0 %"), (30.0, "30 %"), (60.0, "60 %")],
+        ),
+        (
+            [
+                "how far the answer falls with the twin's head, nats",
+                "换成双胞胎的头，答案落后多少，奈特",
+            ],
+            5,
+            9.0,
+            [(0.0, "0"), (4.0, "4"), (8.0, "8")],
+        ),
+    ];
+    for (i, (names, first, top, heights)) in panels.into_iter().enumerate() {
+        let (left, width, below, height) = (70.0 + 470.0 * i as f64, 390.0, 270.0, 190.0);
+        let tenth = |x: f64| (10.0 * x).round() / 10.0;
+        let at = |step: f64, y: f64| {
+            [tenth(left + step / 800.0 * width), tenth(below - y / top * height)]
+        };
+        picture.text([left, 62.0], "start", 13, names[language]);
+        for (y, name) in heights {
+            picture.stroke(at(0.0, y), at(800.0, y), GREY, 0.5);
+            picture.text([left - 8.0, at(0.0, y)[1] + 4.0], "end", 12, name);
+        }
+        for (head, colour) in colours.iter().enumerate() {
+            let points: Vec<_> = moments.iter().map(|row| at(row[0], row[first + head])).collect();
+            picture.curve(&points, colour, 2.5);
+        }
+        for step in [0.0, 200.0, 400.0, 600.0, 800.0] {
+            picture.text([at(step, 0.0)[0], below + 18.0], "middle", 12, &step.to_string());
+        }
+        picture.text([left + width / 2.0, 312.0], "middle", 13, ["step", "步"][language]);
+    }
     picture.finish()
 }

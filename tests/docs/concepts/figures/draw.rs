@@ -11,7 +11,7 @@ use llm_core::{Tensor, ops};
 
 type Draw = fn(usize) -> String;
 
-pub const ALL: [(&str, Draw); 19] = [
+pub const ALL: [(&str, Draw); 20] = [
     ("lookup", lookup_figure),
     ("root_d", root_d),
     ("order", order_figure),
@@ -31,6 +31,7 @@ pub const ALL: [(&str, Draw); 19] = [
     ("residual", residual_figure),
     ("overfitting", curves::overfitting),
     ("race", curves::race),
+    ("cause", curves::cause),
 ];
 
 const NONE: &[&str] = &[];

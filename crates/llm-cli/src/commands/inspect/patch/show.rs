@@ -34,6 +34,8 @@ pub(super) struct OwnTexts {
     pub stream: Vec<Share>,
 }
 
+/// A difference of scores, in nats, of which shares mean nothing.
+const LITTLE: f64 = 1.0;
 /// The least share of a position that a table shows.
 const WORTH: f64 = 0.05;
 
@@ -101,11 +103,11 @@ fn parts(explained: &Explained, room: usize) -> String {
         "put in at the end",
         "taken out",
         "turned",
-        "",
+        "carries",
         "put in everywhere",
         "taken out",
         "turned",
-        "",
+        "carries",
     ];
     let mut rows = vec![headings.map(said).to_vec()];
     for row in explained.rows.iter().filter(|row| row.part.at == At::Last) {
@@ -126,7 +128,7 @@ fn parts(explained: &Explained, room: usize) -> String {
             Column::right(2, 12),
             Column::right(2, 12),
             Column::right(2, 6),
-            Column::left(1, 1),
+            Column::left(1, 7),
         ]);
     }
     table(&columns, &rows, room)
@@ -182,12 +184,20 @@ fn paths(found: &Patched, room: usize) -> String {
     }
     let mut columns = vec![Column::left(0, 8)];
     columns.resize(rows[0].len(), Column::right(2, 6));
-    table(&columns, &rows, room)
+    let mut text = table(&columns, &rows, room);
+    text.tell("What a head at the end, a column, reads from a head before it, a row: its share of the answer.\n");
+    text
 }
 
 fn conclusion(found: &Patched) -> String {
     let explained = &found.explained;
-    if found.own.is_some() {
+    if let Some(own) = &found.own {
+        let [clean, other] = own.differences;
+        if (clean - other).abs() < LITTLE {
+            return said(
+                "The scores of the two texts hardly differ: shares of so little mean nothing.\n",
+            );
+        }
         return said("One pair shows where to look; it proves nothing about others.\n");
     }
     if explained.right.len() < FEWEST_PAIRS {

@@ -33,7 +33,7 @@ function settle() {
 function turn(status) {
   app.status = status;
   document.documentElement.dataset.status = status;
-  changed('controls', 'heads', 'question', 'letters', 'units');
+  changed('controls', 'heads', 'question', 'letters', 'units', 'twins');
   settle();
 }
 

@@ -16,7 +16,7 @@ export function lensOn(other) {
 }
 
 /** The darker, the surer. */
-const cell = ({ piece, share }) => el('td', { style: { backgroundColor: `rgba(var(--shade), ${(0.55 * share).toFixed(3)})` } }, el('b', {}, seen(piece)), el('small', {}, percent(share)));
+const cell = ({ piece, share }) => el('td', { style: { backgroundColor: `rgba(var(--shade), ${(0.5 * share).toFixed(3)})` } }, el('b', {}, seen(piece)), el('small', {}, percent(share)));
 const line = (name, cells) => el('tr', {}, el('th', { scope: 'row' }, name), ...cells);
 
 function draw() {

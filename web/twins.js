@@ -66,6 +66,13 @@ function drop(chip, box) {
   else if (at === 1 - side) move(at, moved, true);
 }
 
+/** A story, the answer, the bar and the parts of the model. */
+const panel = side => el('div', { id: `twin-${side}`, class: 'twin', 'data-side': side },
+  el('h3'), el('p', { class: 'story', lang: 'en' }), el('p', { class: 'soft' }),
+  el('ul', { class: 'bars' }, el('li', {}, el('span', { class: 'kind' }),
+    el('div', { class: 'bar signed' }, el('i', { class: 'fill' }), el('i', { class: 'guess' }), el('i', { class: 'guess' })), el('span', { class: 'value' }))),
+  el('div', { class: 'chips', role: 'group' }));
+
 /** Chips are made anew when the model has another shape only: the focus stays, and what is dragged. */
 function chips(box, { layers, heads }) {
   const shape = `${layers}.${heads}`;
@@ -94,18 +101,20 @@ function drawBar(box, share) {
 }
 
 function drawSide(i, { texts, changed: places, right, says, ...shape }) {
-  const panel = byId(`twin-${SIDES[i]}`), own = says[i], moved = now.moved[i].length > 0, answer = moved ? patched[i]() : { ...own, carried: 0 };
+  const side = byId(`twin-${SIDES[i]}`), own = says[i], moved = now.moved[i].length > 0, answer = moved ? patched[i]() : { ...own, carried: 0 };
   const isNew = !moved || JSON.stringify(answer?.asked) === JSON.stringify(wish(i));
   const got = (isNew ? answer : drawn[i]) ?? { ...own, carried: NaN };
   drawn[i] = got;
-  panel.querySelector('.story').replaceChildren(...texts[i].map((piece, at) => places.includes(at) ? el('mark', {}, piece) : piece), el('b', { class: 'blank' }, seen(got.word)));
-  panel.classList.toggle('flipped', got.token !== own.token);
-  put(panel.querySelector('.soft'), [
+  put(side.querySelector('h3'), say(i ? 'twinsTwin' : 'twinsStory'));
+  put(side.querySelector('.kind'), say('carried'));
+  side.querySelector('.story').replaceChildren(...texts[i].map((piece, at) => places.includes(at) ? el('mark', {}, piece) : piece), el('b', { class: 'blank' }, seen(got.word)));
+  side.classList.toggle('flipped', got.token !== own.token);
+  put(side.querySelector('.soft'), [
     say('twinsFirst', { letter: seen(got.piece), share: percent(got.share) }),
     moved ? say('twinsBefore', { word: seen(own.word) }) : own.piece !== right[i] ? say('twinsRight', { letter: seen(right[i]) }) : '',
   ].join(' '));
-  drawBar(panel.querySelector('.bar'), got.carried);
-  const box = panel.querySelector('.chips');
+  drawBar(side.querySelector('.bar'), got.carried);
+  const box = side.querySelector('.chips');
   chips(box, shape);
   fillChips(box, i);
   // What was moved is told once the model has said what becomes of it.
@@ -144,7 +153,8 @@ export function twins() {
     now.at = target.dataset.at ?? now.at;
     changed('twins');
   });
-  const body = byId('twins-body'), panels = SIDES.map(side => byId(`twin-${side}`));
+  const body = byId('twins-body'), panels = SIDES.map(panel);
+  byId('twins-sides').append(...panels);
   body.addEventListener('click', ({ target }) => { if (target.closest('.chip')) press(target.closest('.chip')); });
-  dragging(body, '.twin', box => panels.forEach(panel => panel.classList.toggle('over', panel === box)), drop);
+  dragging(body, '.twin', box => panels.forEach(side => side.classList.toggle('over', side === box)), drop);
 }

@@ -146,7 +146,7 @@ export const WORDS = {
   twinsRight: ['It goes on with {letter}.', '接下来应是 {letter}。'],
   carried: ['carried over', '带过来的'],
   chipsStory: ['Heads and MLPs of the story', '故事的头和 MLP'], chipsTwin: ['Heads and MLPs of the twin', '双胞胎的头和 MLP'],
-  partHead: ['Head {layer}.{head}', '头 {layer}.{head}'], partMlp: ['MLP of layer {layer}', '第 {layer} 层的 MLP'],
+  partHead: ['Head {layer}.{head}', '头 {layer}.{head}'], partMlp: ['MLP {layer}', 'MLP {layer}（第 {layer} 层）'],
   chipFrom: ['{part}, from the other story', '{part}，来自另一个故事'],
   putIntoStory: ['{part} moved into the story: {before} → {after}, {share} carried over.', '{part} 放进了故事：{before} → {after}，带过来 {share}。'],
   putIntoTwin: ['{part} moved into the twin: {before} → {after}, {share} carried over.', '{part} 放进了双胞胎：{before} → {after}，带过来 {share}。'],

@@ -256,7 +256,7 @@ pub enum Place {
     /// The last, from which the answer is said.
     #[default]
     Last,
-    /// All.
+    /// All positions.
     All,
 }
 

@@ -6,16 +6,17 @@ import { chosenMoment } from './maps.js';
 /** While it trains, an answer may be so old. */
 const AGE_MS = 1000;
 
-/** The latest answer for a part of the page, and its step; `request` says what is asked now, or null. The part is drawn again when another one comes. */
-export function following(part, request) {
+/** The latest answer for a part of the page, with its step and what was `asked`; `request` says what is asked now, or null. The part is drawn again when another one comes. */
+export function following(part, request, missed = () => {}) {
   let found = null, foundFor = '', asking = false, at = 0, later = null;
-  const ask = async (run, step, fields, key) => {
+  const ask = async (run, step, asked, fields, key) => {
     asking = true;
     try {
       const { answer } = await app.engine.ask(fields);
-      if (app.run === run) found = { ...answer, step };
-    } catch {
-      found = null; // maps of the same sentence tell why
+      if (app.run === run) found = { ...answer, step, asked };
+    } catch (error) {
+      found = null; // maps of the same sentence tell why, else who asked
+      missed(error);
     }
     [foundFor, at, asking] = [key, performance.now(), false];
     changed(part);
@@ -30,7 +31,7 @@ export function following(part, request) {
     const left = foundFor.startsWith(`${what} `) ? at + AGE_MS - performance.now() : 0;
     clearTimeout(later);
     if (left > 0) later = setTimeout(() => changed(part), left);
-    else ask(run, step, fields, key);
+    else ask(run, step, asked, fields, key);
     return found;
   };
 }

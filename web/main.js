@@ -9,6 +9,7 @@ import { heads } from './heads.js';
 import { forget, kept } from './keep.js';
 import { lab } from './lab.js';
 import { large } from './large.js';
+import { lens } from './lens.js';
 import { letters } from './letters.js';
 import { link } from './link.js';
 import { read, wantMaps } from './maps.js';
@@ -22,6 +23,7 @@ import { language, learn, say } from './shared/say.js';
 import { followSystem, look, view } from './shared/view.js';
 import { relink, retour, tour } from './tour.js';
 import { first, listen, load, mayReplace, plan, start } from './train.js';
+import { twins } from './twins.js';
 import { units } from './units.js';
 import { readAddress, readLink } from './view.js';
 import { wants, where } from './where.js';
@@ -103,7 +105,7 @@ const unfolded = () => new Promise(then => {
 });
 
 function opened() {
-  for (const set of [question, curves, facts, heads, large, letters, units, moments, controls, where, link, sample, tour]) set();
+  for (const set of [question, curves, facts, heads, large, twins, lens, letters, units, moments, controls, where, link, sample, tour]) set();
   for (const set of [race, files, settingsForm]) set(pressed);
   choices();
   sentence();

@@ -20,7 +20,7 @@ export const maps = {
 export function takeMaps({ text, step, tokens, layers, heads, t, blob }) {
   if (text !== maps.text) return; // of a sentence that was there before
   maps.now = { tokens, layers, heads, t, step, weights: new Float32Array(blob) };
-  changed('heads', 'large', 'question', 'letters', 'units');
+  changed('heads', 'large', 'question', 'letters', 'units', 'twins');
 }
 
 export function forgetMaps() {

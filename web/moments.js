@@ -30,7 +30,7 @@ function show(at) {
   const { moments } = app.run;
   look({ step: at >= moments.length ? null : moments[at].step });
   wantMaps();
-  changed('moments', 'heads', 'large', 'question', 'letters', 'units');
+  changed('moments', 'heads', 'large', 'question', 'letters', 'units', 'twins');
 }
 
 function stopPlaying() {

@@ -21,7 +21,8 @@ const KEEP_MS = 30000;
 const MEASURE_EVERY = 50;
 
 let keptAt = 0;
-let keeping = false;
+/** What the browser is keeping just now. */
+let keeping = null;
 let reached = [];
 
 /** A promise that is kept when something comes to pass. */
@@ -33,7 +34,7 @@ function settle() {
 function turn(status) {
   app.status = status;
   document.documentElement.dataset.status = status;
-  changed('controls', 'heads', 'question', 'letters', 'units');
+  changed('controls', 'heads', 'question', 'letters', 'units', 'twins');
   settle();
 }
 
@@ -224,12 +225,15 @@ export async function checkpoint() {
 /** Whether there are steps that neither a file nor the browser has. */
 export const unsaved = () => app.run.made !== null && app.run.step > Math.max(app.run.saved, app.run.kept);
 
-/** Keeps the latest checkpoint in the browser, now or when it is time. */
+/** Keeps the latest checkpoint in the browser, now or when it is time; who wants it now waits for one that is under way. */
 async function keepNow(urgent = false) {
-  const run = app.run;
+  while (urgent && keeping) await keeping;
   if (keeping || !unsaved() || (!urgent && performance.now() - keptAt < KEEP_MS)) return;
-  keeping = true;
   keptAt = performance.now();
+  keeping = keepRun(app.run);
+  await keeping;
+}
+async function keepRun(run) {
   try {
     const { step, bytes } = await checkpoint();
     const { heads, layers, data } = run.made;
@@ -238,7 +242,7 @@ async function keepNow(urgent = false) {
     if (await keep(known, bytes)) run.kept = step;
     changed('controls');
   } catch { /* a core that is lost has told so already */ } finally {
-    keeping = false;
+    keeping = null;
   }
 }
 

@@ -13,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { Chromium, program as browser } from "./chromium.mjs";
 import { open } from "./core.mjs";
 import { served } from "./served.mjs";
+import { twins } from "./twins.mjs";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const option = (name) => process.argv.includes(name) && process.argv[process.argv.indexOf(name) + 1];
@@ -153,6 +154,7 @@ async function pageZero(tab) {
   await tab.value(`[...document.querySelectorAll("#question-choices button")].find((button) => button.textContent === "Finn").click()`);
   await until("the untrained model's guess", `document.querySelectorAll("#question-bars li").length === 5 && !document.getElementById("question-go").hidden`);
   check("how the story goes on", (await text("question-told")).includes("Jane"), await text("question-told"));
+  await until("a model that has learned nothing is said not to know its twins", `!document.getElementById("twins").hidden && document.getElementById("twins-untaught").getBoundingClientRect().height > 0`);
   await until("a map of letters", `document.querySelectorAll("#letters-map text").length > 30`);
   await tab.value(`document.querySelector("#letters-list button").click()`);
   await until("another letter's neighbours", `document.querySelector("#letters-map .chosen").dataset.token === new URLSearchParams(location.hash.slice(1)).get("letter")`);
@@ -253,6 +255,7 @@ if (!process.argv.includes("--node")) {
       await tab.value(`lab.step(${LONG})`);
       const after = await memory();
       check(`memory is steady over ${LONG} steps`, after <= before, `${before >> 20} MiB, then ${after >> 20} MiB`);
+      await twins(tab, check);
       const bytes = `Uint8Array.from(atob(${JSON.stringify(terminalFile.toString("base64"))}), (c) => c.charCodeAt(0))`;
       await tab.value(`lab.load(${bytes}, "terminal.ckpt")`);
       const opened = await tab.value("lab.state()");

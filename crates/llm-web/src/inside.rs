@@ -101,7 +101,15 @@ pub fn hidden(run: &Run, ask: &Hidden) -> Result<Value> {
 }
 
 /// The tokens of a text that the model can read, its last ones, and how many were before.
-fn read(model: &TinyGPT, tokenizer: &dyn Tokenizer, text: &str) -> Result<(usize, Vec<TokenId>)> {
+///
+/// # Errors
+/// [`Code::Text`](crate::Code::Text) for a text that is empty or cannot be read,
+/// [`Code::Memory`](crate::Code::Memory).
+pub fn read(
+    model: &TinyGPT,
+    tokenizer: &dyn Tokenizer,
+    text: &str,
+) -> Result<(usize, Vec<TokenId>)> {
     let mut tokens = tokens_of(tokenizer, text)?;
     let from = tokens.len().saturating_sub(model.config().seq_len);
     memory::require(model.inference_memory(1, tokens.len() - from))?;

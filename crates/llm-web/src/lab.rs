@@ -6,7 +6,7 @@ use crate::request::{
 };
 use crate::run::{MODELS, Measuring, Run};
 use crate::said;
-use crate::{gpu, inside, look};
+use crate::{gpu, inside, look, twins};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{OneProcess, Trainer};
@@ -82,6 +82,9 @@ impl Lab {
             "next" => Ok(inside::next(self.run(run)?, &request.fields()?)?.into()),
             "embedding" => Ok(inside::embedding(self.run(run)?, &request.fields()?)?.into()),
             "hidden" => Ok(inside::hidden(self.run(run)?, &request.fields()?)?.into()),
+            "twins" => Ok(twins::twins(self.run(run)?, &request.fields()?)?.into()),
+            "patch" => Ok(twins::patch(self.run(run)?, &request.fields()?)?.into()),
+            "lens" => Ok(twins::lens(self.run(run)?, &request.fields()?)?.into()),
             "roles" => Ok(look::roles(self.run(run)?, &request.fields()?)?.into()),
             "remember" => {
                 let Nothing {} = request.fields()?;

@@ -37,6 +37,9 @@
 //! | `next` | **`text`**, `choices`, `moment` | `pieces` (V), `likeliest`: `[{token, piece, share}]`; `choices`: the same of the first token of each |
 //! | `embedding` | `token`, `moment`; `text` for a run without data | `width`, `tokens`: `[{token, piece, at: [x, y]}]`, those that the training text has most, in the two directions in which their rows differ most; the `shares` of the differences that each shows; `token`, and `nearest`: `[{token, piece, cosine}]` |
 //! | `hidden` | **`text`**, `layer`, `token`, `unit`, `moment` | `tokens`, `from`, `layers`, `units`, `layer`, `token`, `strongest`: `[{unit, value}]` at that token, behind the activation; `unit`, and its `values` at every token |
+//! | `twins` | `kind` of facts, `pair`: its number, `moment` | two unseen stories up to such a fact, alike but for a word: `kind`, `texts`: the tokens of each, `changed`: the places of that word, `right`: what each goes on with, `knows`: whether those are the first choices, `says`: `[{token, piece, share, word}]`, what the model goes on with, and writes up to a word's end; `layers`, `heads` |
+//! | `patch` | as `twins`, and `into`: `"story"` or `"twin"`, `moved`: `[{layer, head}]`, without a head the MLP, `at`: `"last"` or `"all"` positions | `token`, `piece`, `share`, `word` of that story when these parts give what they gave in the other one; `carried`: the share of the difference of both answers' scores that came with them, null where both have the same |
+//! | `lens` | **`text`**, `last`: tokens looked at, `moment` | `tokens`, `from`; `rows`: `[[{token, piece, share}]]`, the first choice at each of them before the first block and after each |
 //! | `roles` | `moment`, `tokens` | `heads`: `[{layer, head, off, role, share, even, columns}]`, `even`, `windows`, `tokens` |
 //! | `remember`, `moments` | | `moment`, `step`; `moments`: `[{moment, step}]` |
 //! | `forget` | **`moment`** | |
@@ -72,6 +75,7 @@
 //! | `said` | what a run is, did and found, in JSON |
 //! | `look` | what it writes, where its heads look, what they do |
 //! | `inside` | what it expects next, which letters are alike, what its MLPs ask |
+//! | `twins` | two stories and what carries their answers, what would be said after each block |
 //! | `gpu` | a step as data for the page's GPU, and weights from there |
 //! | `lab` | several runs, and who answers |
 //! | `exports` | the functions that WebAssembly exports |
@@ -95,6 +99,8 @@ mod said;
 mod look;
 
 mod inside;
+
+mod twins;
 
 mod gpu;
 

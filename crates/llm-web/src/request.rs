@@ -220,6 +220,68 @@ pub struct Hidden {
     pub moment: Option<u64>,
 }
 
+/// `twins`, and `patch`, which has all fields.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pairing {
+    /// The kind of facts; nothing: the other person.
+    pub kind: Option<String>,
+    /// Number of the pair, from 0.
+    pub pair: u64,
+    /// The story that gets something.
+    pub into: Side,
+    /// What it gets from the other one.
+    pub moved: Vec<Moved>,
+    /// Where that stands in it.
+    pub at: Place,
+    /// A remembered moment; nothing: now.
+    pub moment: Option<u64>,
+}
+
+/// One of two stories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The first.
+    #[default]
+    Story,
+    /// The one that differs from it in a word.
+    Twin,
+}
+
+/// Positions of a story.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// The last, from which the answer is said.
+    #[default]
+    Last,
+    /// All positions.
+    All,
+}
+
+/// A part of the model.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moved {
+    /// Number of the block, from 0.
+    pub layer: usize,
+    /// Number of the head; nothing: the MLP.
+    pub head: Option<usize>,
+}
+
+/// `lens`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lens {
+    /// What is read.
+    pub text: String,
+    /// How many of its last tokens are looked at; nothing: 24.
+    pub last: Option<usize>,
+    /// A remembered moment; nothing: now.
+    pub moment: Option<u64>,
+}
+
 /// `roles`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -4,9 +4,12 @@
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
 use llm_core::kernels::gemm::Precision;
 use llm_core::model::SingleHead;
+use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Trainer, evaluate};
 use llm_core::{Config, Recipe, TinyGPT};
-use llm_lens::{Embeddings, hidden_units};
+use llm_lens::{At, Embeddings, Pair, Part, Reading, What, hidden_units};
+use llm_run::data::twin_pairs;
+use llm_stories::FactKind;
 use llm_variant_mha::MultiHead;
 use llm_web::{Answer, Code, Failure, Lab};
 use serde_json::{Value, json};
@@ -257,6 +260,94 @@ fn what_is_inside_is_what_the_libraries_find() {
     assert_eq!(seen, [0, 31, 31, 8]);
 }
 
+/// Two stories, what their parts carry, and what would be said after each block: as the lens says.
+#[test]
+fn parts_of_twins_change_places() {
+    let mut lab = Lab::default();
+    answer(&mut lab, small(r#", "layers": 2, "width": 16, "window": 256"#));
+    answer(&mut lab, json!({ "do": "remember" }));
+    answer(&mut lab, json!({ "do": "step", "n": 5 }));
+    let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
+    let checkpoint = Checkpoint::from_bytes("page", &file).unwrap();
+    let attention = MultiHead::from_spec(&checkpoint.meta.attention).unwrap();
+    let model = checkpoint.into_trainer(Arc::new(attention)).unwrap().model;
+    let twins = answer(&mut lab, json!({ "do": "twins", "kind": "receiver", "pair": 3 }));
+    assert_ne!(answer(&mut lab, json!({ "do": "twins", "kind": "receiver" })), twins);
+    let tokens = |i: usize| -> Vec<u32> {
+        let pieces = twins["texts"][i].as_array().unwrap().iter();
+        pieces.map(|piece| u32::from(piece.as_str().unwrap().as_bytes()[0])).collect()
+    };
+    let letter = |i: usize| u32::from(twins["right"][i].as_str().unwrap().as_bytes()[0]);
+    let pair = Pair { clean: tokens(0), other: tokens(1), answers: [letter(0), letter(1)] };
+    let seen = ["kind", "changed", "layers", "heads"].map(|key| &twins[key]);
+    assert_eq!(seen, [&json!("receiver"), &json!(pair.changed()), &json!(2), &json!(2)]);
+    let from = (1, 20_000 + 3 * 40); // behind all stories of the run
+    let known = twin_pairs(from, FactKind::Receiver, &ByteTokenizer, 244, 1);
+    assert_eq!(Some(&pair), known.first());
+    let reading = Reading::new(&model, &pair).unwrap();
+    assert_eq!(twins["knows"], reading.is_right());
+
+    let parts = Part::all(&model).into_iter().filter(|part| part.at == At::Last);
+    let parts: Vec<Part> =
+        parts.filter(|part| matches!(part.what, What::Head(_) | What::Mlp)).collect();
+    let moved = |part: &Part| match part.what {
+        What::Head(head) => json!({ "layer": part.layer, "head": head }),
+        _ => json!({ "layer": part.layer }),
+    };
+    let patch = |lab: &mut Lab, more: Value| {
+        let mut request = json!({ "do": "patch", "kind": "receiver", "pair": 3 });
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        answer(lab, request)
+    };
+    for (part, share) in parts.iter().zip(reading.shares(&parts).unwrap()) {
+        let one = [moved(part)];
+        let into = patch(&mut lab, json!({ "moved": one }))["carried"].as_f64().unwrap();
+        // What is put into the twin from the story is what taking it out leaves of the difference.
+        let back =
+            patch(&mut lab, json!({ "moved": one, "into": "twin" }))["carried"].as_f64().unwrap();
+        assert!((into - share.put_in).abs() < 1e-4, "{part:?}: {into} {share:?}");
+        assert!((back - share.taken_out).abs() < 1e-4, "{part:?}: {back} {share:?}");
+    }
+    // All together at the end are all that the answer is made of, as the last letter is the same.
+    let all: Vec<Value> = parts.iter().map(moved).collect();
+    let whole = patch(&mut lab, json!({ "moved": all }));
+    assert!((whole["carried"].as_f64().unwrap() - 1.0).abs() < 1e-4, "{whole}");
+    assert_eq!(
+        (&whole["piece"], &whole["token"]),
+        (&twins["says"][1]["piece"], &twins["says"][1]["token"])
+    );
+    let none = patch(&mut lab, json!({}));
+    assert_eq!((&none["word"], none["carried"].as_f64()), (&twins["says"][0]["word"], Some(0.0)));
+    let everywhere = patch(&mut lab, json!({ "moved": [all[0]], "at": "all" }));
+    assert_ne!(everywhere["carried"], patch(&mut lab, json!({ "moved": [all[0]] }))["carried"]);
+    // Before the first step nothing reaches the answer: there is no difference that could be shared.
+    let before = patch(&mut lab, json!({ "moment": 0, "moved": all[..1] }));
+    assert!(before["share"] != none["share"] && before["carried"].is_null(), "{before}");
+
+    let lens = answer(&mut lab, json!({ "do": "lens", "text": "Ann met Bob", "last": 4 }));
+    let said = llm_lens::logit_lens(&model, &b"Ann met Bob".map(u32::from)).unwrap();
+    assert_eq!((&lens["from"], &lens["tokens"]), (&json!(7), &json!([" ", "B", "o", "b"])));
+    let rows = lens["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for (row, said) in rows.iter().zip(said) {
+        let (token, share) = (said[8].token, said[8].p);
+        assert_eq!((&row[1]["token"], &row[1]["share"]), (&json!(token), &json!(share)));
+    }
+
+    for (moved, needle, zh) in [
+        (json!({ "layer": 2 }), "no layer 2", "没有第 2 层"),
+        (json!({ "layer": 1, "head": 2 }), "layer 1 of this model has no head 2", "没有头 2"),
+    ] {
+        let refused = ask(&mut lab, &json!({ "do": "patch", "moved": [moved] }), b"").unwrap_err();
+        assert!(refused.code == Code::Setting && refused.en.contains(needle), "{refused}");
+        assert!(refused.zh.contains(zh), "{}", refused.zh);
+    }
+    let make = small(r#", "data": "text", "name": "cats.txt", "run": 1"#);
+    ask(&mut lab, &make, &text()).unwrap();
+    let refused = ask(&mut lab, &json!({ "do": "twins", "run": 1 }), b"").unwrap_err();
+    assert!(refused.code == Code::Data && refused.en.contains("has not learned"), "{refused}");
+}
+
 /// A file of the page is a run of the libraries, and goes on as the page does.
 #[test]
 fn a_saved_run_goes_on_elsewhere_and_here() {
@@ -387,7 +478,7 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
     let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
     let mut damaged = file.clone();
     damaged[file.len() / 2] ^= 1;
-    let requests: [(Value, &[u8], Code, &str); 34] = [
+    let requests: [(Value, &[u8], Code, &str); 39] = [
         (json!(7), b"", Code::Request, "no request"),
         (json!({}), b"", Code::Request, "'do' is no name"),
         (json!({ "do": "dance" }), b"", Code::Request, "no request 'dance'"),
@@ -422,6 +513,11 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
         (json!({ "do": "next", "text": "a", "choices": [""] }), b"", Code::Text, "is empty"),
         (json!({ "do": "hidden" }), b"", Code::Text, "the text is empty"),
         (json!({ "do": "embedding", "moment": 7 }), b"", Code::Run, "no moment of step 7"),
+        (json!({ "do": "twins", "kind": "who" }), b"", Code::Setting, "no facts of kind 'who'"),
+        (json!({ "do": "twins" }), b"", Code::Data, "no pair 0 of kind 'other-person' fits"),
+        (json!({ "do": "patch", "pair": u64::MAX }), b"", Code::Data, "fits into this model"),
+        (json!({ "do": "patch", "into": "both" }), b"", Code::Request, "unknown variant `both`"),
+        (json!({ "do": "lens" }), b"", Code::Text, "the text is empty"),
     ];
     let before = answer(&mut lab, json!({ "do": "describe" }));
     for (request, blob, code, needle) in requests {

@@ -93,10 +93,11 @@ impl<'a> Patches<'a> {
     /// `tokens` flat, of `[B, T]`, B lists; result `[B, T, V]`.
     ///
     /// # Errors
-    /// As [`TinyGPT::logits`]; [`Error::Shape`] for another number of sequences than of lists.
+    /// As [`TinyGPT::logits`]; [`Error::Config`] for another number of sequences than of lists.
     pub fn logits(&self, tokens: &[TokenId], shape: [usize; 2]) -> Result<Tensor> {
-        let expected = format_args!("a batch of {} sequences", self.lists.len());
-        Error::unless_shaped(shape[0] == self.lists.len(), "patch", expected, &shape)?;
+        let lists = self.lists.len();
+        let why = message!("{} lists are for as many sequences, not for {}", lists, shape[0]);
+        Error::unless(shape[0] == lists, "patch", why)?;
         no_grad(|| self.model.forward(tokens, shape, Some(self)))
     }
 }

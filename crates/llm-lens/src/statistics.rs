@@ -28,7 +28,7 @@ pub struct Mean {
 }
 
 impl Mean {
-    /// Of these numbers.
+    /// The mean of these numbers.
     pub fn of(x: &[f64]) -> Mean {
         let n = x.len() as f64;
         let mean = x.iter().sum::<f64>() / n.max(1.0);

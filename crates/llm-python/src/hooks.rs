@@ -102,7 +102,7 @@ struct Asking<'a> {
     stop: &'a Stop,
     questions: SyncSender<Question>,
     answers: Mutex<Receiver<Option<Array2<f32>>>>,
-    /// Nobody answers any more: what is still computed is for nobody.
+    /// Python's thread answers no more: what is still computed is thrown away.
     is_over: AtomicBool,
 }
 

@@ -41,7 +41,7 @@ impl Causes {
     /// they are asked in any case.
     pub(super) fn are_asked_at(&self, step: u64, total: u64) -> bool {
         let every = total.div_ceil(TIMES).max(1);
-        !self.0.is_empty() && step % every == 0 && step < total
+        !self.0.is_empty() && step.is_multiple_of(every) && step < total
     }
 
     /// What the heads do after a step; nothing without pairs.

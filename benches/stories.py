@@ -92,7 +92,14 @@ def compared(folder):
     facts = [[kind] + [percent(x) for shares in of[kind] for x in spread(shares)[:2]] for kind in [*kinds, "all"]]
     for line in found["conclusion"]:
         print(line["en"])
-    return {"seeds": int(SEEDS), "loss": loss, "facts": facts}
+    apart = {}
+    for of in found["differences"]:
+        scale, digits = (1, 4) if of["quantity"] == "val_loss" else (100, 1)
+        p = max(round(of["p"], 4 if of["p"] < 0.01 else 2), 0.0001)
+        row = apart.setdefault(of["quantity"], [of["quantity"]])
+        row += [round(scale * of["mean"], digits), round(scale * of["half_width"], digits), p]
+    rule = [len(found["differences"]), 5]
+    return {"seeds": int(SEEDS), "rule": rule, "loss": loss, "facts": facts, "said": list(apart.values())}
 
 
 def causes(folder):
@@ -271,11 +278,11 @@ def written(value, depth=1):
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    parts = {"readme": readme, "inside": lambda folder: {**inside(folder), **compared(folder)}, "causes": causes, "who_has": who_has}
+    parts = {"readme": readme, "inside": inside, "compared": compared, "causes": causes, "who_has": who_has}
     found = {part: parts[part](folder) for part in sys.argv[2:] or parts}
     measured = json.loads(MEASURED.read_text())
     for part, numbers in found.items():
-        measured.setdefault(part, {}).update(numbers)
+        measured.setdefault("inside" if part == "compared" else part, {}).update(numbers)
     MEASURED.write_text(written(measured) + "\n")
 
 

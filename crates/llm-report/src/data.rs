@@ -276,8 +276,31 @@ pub struct Comparison {
     pub floor: Option<f64>,
     /// Facts right without reading, 0..=1: the most frequent word of the kind, the last mentioned.
     pub without_reading: Option<[f64; 2]>,
+    /// Each setting against the first one, seed by seed.
+    pub differences: Vec<Judged>,
     /// What was measured, in words.
     pub conclusion: Vec<Bilingual>,
+}
+
+/// By how much a setting differs from the first one in a quantity.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// `val_loss`, `facts_accuracy`, or a kind of facts.
+    pub quantity: &'static str,
+    /// The setting's values, as in [`Compared::values`].
+    pub setting: String,
+    /// Seeds that both have.
+    pub seeds: usize,
+    /// Mean of the differences.
+    pub mean: f64,
+    /// Sample standard deviation of the differences.
+    pub sd: f64,
+    /// Half the width of the interval that holds the true mean with a chance of 95 %.
+    pub half_width: f64,
+    /// The chance of such a difference between equals, among all of the comparison.
+    pub p: f64,
+    /// Whether it is beyond chance.
+    pub counts: bool,
 }
 
 /// One number of heads, or one combination of other settings.

@@ -44,11 +44,6 @@ impl GroupSpread {
             high: values.iter().copied().reduce(f64::max)?,
         })
     }
-
-    /// Whether the two ranges have nothing in common.
-    pub fn is_apart_from(&self, other: &GroupSpread) -> bool {
-        self.high < other.low || other.high < self.low
-    }
 }
 
 /// What is on the horizontal axis.
@@ -189,10 +184,6 @@ mod tests {
         assert!((spread.deviation.unwrap() - 13f64.sqrt()).abs() < 1e-12);
         assert_eq!(GroupSpread::of(&[3.0]).unwrap().deviation, None);
         assert!(GroupSpread::of(&[]).is_none());
-        let [low, high] = [[1.0, 2.0], [2.5, 3.0]].map(|v| GroupSpread::of(&v).unwrap());
-        assert!(
-            low.is_apart_from(&high) && high.is_apart_from(&low) && !low.is_apart_from(&spread)
-        );
     }
 
     #[test]

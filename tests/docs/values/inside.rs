@@ -71,7 +71,7 @@ fn trained(values: &mut Values) {
     of("inside.loss", &["loss"]);
     of("inside.facts", &["facts"]);
     of("inside.said", &["said"]);
-    of("inside.rule", &["seeds"]);
+    of("inside.rule", &["rule"]);
     let facts = measured["inside"]["facts"].as_array().unwrap();
     let other = facts.iter().find(|row| row[0] == "other-person").unwrap();
     // Behind the name: a mean and a spread for each number of heads.

@@ -33,23 +33,29 @@ flags! {
     pub struct CompareArgs {
         /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those
         /// of 1,2,4,8 that do; with --vary one number, as in training]
-        /// zh: 注意力头的个数，每个都必须整除宽度：1,2,4 [默认：1,2,4,8 里能整除的；加 --vary 时与训练相同，一个头数]
+        /// zh: 注意力头的个数，都要整除宽度 [默认：1,2,4,8 里能整除的；加 --vary 时与训练相同]
         heads: Vec<usize> = "H,H,..." [
             visible_aliases = ["n-heads", "n-head"], value_delimiter = ',',
         ];
         /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every
         /// combination
-        /// zh: 比较这项设置不同的训练，lr=1e-3,3e-3；可以写几次：训练所有组合
+        /// zh: 比较这项设置的这些值，lr=1e-3,3e-3；可重复：所有组合
         vary: Vec<String> = "FLAG=V,V,...";
         /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
         /// zh: 每种训练几次，种子为 --seed、--seed + 1…… [默认：3]
         seeds: Option<u64> = "N";
+        /// Compare equals: N trainings against N others, with other seeds alone
+        /// zh: 拿相同的比相同的：N 次对另外 N 次，只有种子不同
+        aa: Option<u64> = "N" [conflicts_with_all = ["vary", "heads", "seeds"]];
         /// Measure the validation loss of each after every N steps; 0: only at the end [default:
         /// 250]
         /// zh: 每次训练每 N 步测一次验证损失；0：只在结束时 [默认：250]
         eval_every: Option<u64> = "N" [visible_alias = "eval-interval"];
+        /// Say what time and memory all of it takes here, and do nothing
+        /// zh: 说明全部要多少时间和内存，但什么都不做
+        dry_run: bool;
         /// Where the results go [default: runs/compare-NNN, the next free number]
-        /// zh: 结果放在哪里 [默认：runs/compare-NNN，下一个空闲的编号]
+        /// zh: 结果放在哪里 [默认：下一个 runs/compare-NNN]
         out: Option<PathBuf> = "DIR";
         /// The training data.
         ..files: DataArgs;
@@ -70,6 +76,11 @@ flags! {
 }
 
 impl CompareArgs {
+    /// Whether what differs is the number of heads, and nothing else.
+    pub fn by_heads(&self) -> bool {
+        self.vary.is_empty() && self.model.further.variants.is_empty() && self.aa.is_none()
+    }
+
     /// The training of a model with this many heads; `None`: the program's own.
     pub fn training(&self, heads: Option<usize>) -> TrainArgs {
         TrainArgs {

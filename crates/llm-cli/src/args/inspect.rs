@@ -48,12 +48,12 @@ pub enum InspectVerb {
     /// clean text is put into the other one, and the share is how far d comes back: whether it is needed. turned:
     /// how many answers become the other one. A part carries the answer (*) when both shares are above a tenth beyond
     /// chance, over all pairs that the model is right on (t tests, Holm's method, 5 % for any false one).
-    /// zh: 两段一样长的文本问两个答案：内置故事里的一个和它的双胞胎（只改一件事），或者 --clean 和 --other。d 是前者答案的分数减去后者答案的分数。放入（put in）：
-    /// 把一个部分在另一段文本里算出的数放进前者，份额是 d 向后者靠拢了多少：这个部分够不够；取出（taken out）：把它在前者里算出的数放进后者，份额是 d 回来了多少：少不少得了它。变了（turned）：多少答案变成另一个。
+    /// zh: 两段一样长的文本问两个答案：内置故事里的一个和它的双胞胎（只改一件事），或者 --clean 和 --other。d 是前者答案的分数减去后者答案的分数。放入：
+    /// 把一个部分在另一段文本里算出的数放进前者，份额是 d 向后者靠拢了多少：这个部分够不够；取出：把它在前者里算出的数放进后者，份额是 d 回来了多少：少不少得了它。变了：多少答案变成另一个。
     /// 在模型两边都答对的所有对子上，两个份额都超出偶然地大于十分之一（t 检验，Holm 方法，出现任何一个误报的概率 5 %），就说这个部分承载答案（*）。
     Patch(InspectPatchArgs),
     /// What the model would say after each block, at each position (logit lens)
-    /// zh: 每一块之后、每个位置上模型会说什么（logit lens）
+    /// zh: 每一块之后、每个位置上模型会说什么
     Lens(InspectLensArgs),
 }
 

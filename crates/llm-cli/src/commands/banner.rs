@@ -182,7 +182,7 @@ const MARGIN: u64 = 5 << 20;
 
 /// Most memory of the whole process: what is there now, data and weights included, and what
 /// training takes on top; or, if that was more, what loading took.
-fn peak(plan: &Plan) -> u64 {
+pub(super) fn peak(plan: &Plan) -> u64 {
     let more = plan.memory.saturating_sub(plan.held());
     memory::peak_resident().max(memory::resident().saturating_add(more + MARGIN))
 }

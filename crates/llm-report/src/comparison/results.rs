@@ -89,10 +89,12 @@ impl Results {
             rows: rows.filter(|row| !row.loss.is_empty()).collect(),
             floor: self.floor,
             without_reading: self.without_reading,
+            differences: Vec::new(),
             conclusion: Vec::new(),
         };
-        let conclusion = conclude(&comparison, self.planned(), &self.ran_away());
-        comparison.conclusion = conclusion.into_iter().map(Bilingual::from).collect();
+        let (differences, said) = conclude(&comparison, self.planned(), &self.ran_away());
+        comparison.differences = differences;
+        comparison.conclusion = said.into_iter().map(Bilingual::from).collect();
         comparison
     }
 

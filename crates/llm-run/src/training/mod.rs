@@ -44,6 +44,7 @@ mod store;
 mod team;
 
 pub use course::Pace;
+pub use estimate::estimate;
 pub use event::{Event, Face, MakePlan};
 pub use kinds::{
     Early, Estimate, Identity, Kept, Overfit, PageEnding, PageOf, Scored, advice_on_rate,

@@ -4,20 +4,22 @@ use crate::sandbox;
 use serde_json::Value;
 use workspace_tests::cli_support::{Sandbox, TINY, native};
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 10] = [
     "compare.csv",
     "compare.json",
     "compare.svg",
     "heads-1-seed-1",
     "heads-1-seed-2",
+    "heads-1-seed-3",
     "heads-4-seed-1",
     "heads-4-seed-2",
+    "heads-4-seed-3",
     "report.html",
 ];
 
-/// Two numbers of heads, two seeds, few steps.
+/// Two numbers of heads, three seeds, few steps.
 fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    let short = ["--heads", "1,4", "--seeds", "2", "--steps", "5"];
+    let short = ["--heads", "1,4", "--seeds", "3", "--steps", "5"];
     [&["compare"][..], &TINY, &short, more].concat()
 }
 
@@ -29,7 +31,7 @@ fn json(sandbox: &Sandbox, file: &str) -> Value {
 fn the_same_training_with_other_heads() {
     let sandbox = sandbox();
     let done = sandbox.ok(&words(&["--data", "text.txt", "--out", "out"]));
-    done.says(&["run 1/4  heads 1  seed 1 ", "run 4/4  heads 4  seed 2 ", " s for the other 3"]);
+    done.says(&["run 1/6  heads 1  seed 1 ", "run 6/6  heads 4  seed 3 ", " s for the other 5"]);
     done.says(&["written out/compare.json", "report  out/report.html"]);
     let text = done.text();
     for needle in
@@ -53,21 +55,45 @@ fn the_same_training_with_other_heads() {
     assert_eq!(rows[0]["parameters"], rows[1]["parameters"]);
     let dims: Vec<_> = [0, 1].map(|i| (&rows[i]["n_heads"], &rows[i]["head_dim"])).into();
     assert_eq!(dims, [(&1.into(), &16.into()), (&4.into(), &4.into())]);
-    assert_eq!(rows[0]["seeds"], serde_json::json!([1, 2]));
+    assert_eq!(rows[0]["seeds"], serde_json::json!([1, 2, 3]));
     assert_ne!(rows[0]["loss"], rows[1]["loss"]);
     let table = String::from_utf8(sandbox.read("out/compare.csv")).unwrap();
-    assert_eq!(table.lines().count(), 5);
+    assert_eq!(table.lines().count(), 7);
     let svg = String::from_utf8(sandbox.read("out/compare.svg")).unwrap();
     assert!(svg.contains("validation loss") && !svg.contains("NaN") && !svg.contains("inf"));
 }
 
-/// The page quotes a sentence word for word, of five seeds where the test has two.
+/// The page quotes a sentence word for word, with other numbers.
 fn quoted(sentence: &Value, page: &str) {
-    let words = |text: &str| text.split_whitespace().collect::<String>();
+    let is_word = |c: &char| !c.is_whitespace() && !c.is_ascii_digit();
+    let words = |text: &str| text.chars().filter(is_word).collect::<String>();
     let path = workspace_tests::workspace().join("docs").join(page);
     let page = std::fs::read_to_string(path).unwrap();
-    let sentence = sentence.as_str().unwrap().replace('2', "5");
-    assert!(words(&page).contains(&words(&sentence)), "{sentence}");
+    let sentence = sentence.as_str().unwrap();
+    assert!(words(&page).contains(&words(sentence)), "{sentence}");
+}
+
+/// Equals against equals: other seeds, nothing else, each in a folder of its own.
+#[test]
+fn equals_are_compared_with_equals() {
+    let sandbox = sandbox();
+    let aa = ["compare", "--data", "text.txt", "--aa", "3", "--steps", "5", "--out", "aa"];
+    let done = sandbox.ok(&[&aa[..], &TINY].concat());
+    done.says(&[
+        "run 1/6  half a  seed 1 ",
+        "run 2/6  half b  seed 4 ",
+        "run 6/6  half b  seed 6 ",
+    ]);
+    let result = json(&sandbox, "aa/compare.json");
+    let differences = result["comparison"]["differences"].as_array().unwrap();
+    assert_eq!((differences.len(), &differences[0]["seeds"]), (1, &3.into()), "{differences:?}");
+    assert!(differences[0]["p"].as_f64().is_some_and(|p| p > 0.0 && p <= 1.0));
+    for wrong in
+        [&["--aa", "0"][..], &["--aa", "2", "--seeds", "3"], &["--aa", "2", "--heads", "1,2"]]
+    {
+        let words = [&["compare", "--data", "text.txt"][..], &TINY, wrong].concat();
+        assert_eq!(sandbox.run(&words).code, Some(2), "{wrong:?}");
+    }
 }
 
 /// A run of the comparison is the run of the trainer with these heads and this seed.
@@ -100,7 +126,7 @@ fn stories_have_facts_a_floor_and_predictors_that_do_not_read() {
     assert!(start["entropy_floor"].as_f64().unwrap() > 0.0, "{start}");
     assert_eq!(start["path"], native("runs/compare-001"));
     let runs = done.events_of("run");
-    assert_eq!(runs.len(), 4);
+    assert_eq!(runs.len(), 6);
     assert!(runs.iter().all(|run| run["facts"].as_object().is_some_and(|facts| !facts.is_empty())));
     let end = &done.events_of("done")[0];
     assert_eq!(end["without_reading"].as_array().unwrap().len(), 2);
@@ -156,7 +182,12 @@ fn any_setting_can_be_varied() {
     let done = sandbox.ok(&words);
     done.says(&["compare lr 1e-3, 1e-2 · clip 0, 1 · seeds 1–2"]);
     done.says(&["run 1/8  lr 1e-3  clip 0  seed 1 ", "run 8/8  lr 1e-2  clip 1  seed 2 "]);
-    done.prints(&["lr/clip ", "1e-2/1 ", "compared with the first one", "lr 1e-2, clip 1"]);
+    done.prints(&[
+        "lr/clip ",
+        "1e-2/1 ",
+        "compared with the first, seed by seed",
+        "lr 1e-2, clip 1",
+    ]);
     let result = json(&sandbox, "out/compare.json");
     let rows = result["comparison"]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 4);

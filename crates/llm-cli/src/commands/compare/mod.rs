@@ -1,6 +1,7 @@
 //! `compare`: the same training with different numbers of heads, or with other settings that
 //! differ, and what comes of it.
 
+mod estimated;
 mod tables;
 mod vary;
 
@@ -11,6 +12,7 @@ use crate::error::{Result, RunError, of_verb, reason, usage};
 use crate::messages::lasting;
 use crate::program::Program;
 use crate::signals::Signals;
+use estimated::estimated;
 use llm_core::base::{Message, escape, thousands};
 use llm_core::settings::Value;
 use llm_core::{counted, message};
@@ -47,7 +49,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     }
     check_flags(args)?;
     let seeds = seeds(args)?;
-    let by_heads = args.vary.is_empty() && args.model.further.variants.is_empty();
+    let by_heads = args.by_heads();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
     let plan = Plan::new(&program.models, &args.training(first).options(), &|_, _| ())?;
     let heads = heads(program, args, &plan)?;
@@ -75,6 +77,11 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let Some(val) = &known.val else {
         return usage("compare needs validation data: --val-frac or --val");
     };
+    if args.dry_run {
+        let each = variants.into_iter().zip(trainings).collect::<Vec<_>>();
+        let json = args.json || args.output.json();
+        return estimated(program, &data, &each, seeds.len(), json);
+    }
     let folder = EmptyFolder::claim(args.out.as_deref(), "compare-", "compare.json")
         .map_err(|e| of_verb(e, "nothing was trained, choose another --out"))?;
     let stories = val.stories.as_ref();
@@ -106,6 +113,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
             diverged: Vec::new(),
         },
         trainings,
+        others: args.aa.unwrap_or(0),
         data,
         folder,
     };
@@ -129,12 +137,19 @@ fn check_flags(args: &CompareArgs) -> Result<()> {
 }
 
 fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
-    let n = args.seeds.unwrap_or(SEEDS);
+    if let Some(n) = args.aa.filter(|n| !(1..=MOST_SEEDS).contains(n)) {
+        return usage(message!("--aa {} is outside 1..={}", n, MOST_SEEDS));
+    }
+    if args.aa.is_some() && !args.model.further.variants.is_empty() {
+        return usage("--aa compares equals: leave --variants out");
+    }
+    let n = args.aa.or(args.seeds).unwrap_or(SEEDS);
     if !(1..=MOST_SEEDS).contains(&n) {
         return usage(message!("--seeds {} is outside 1..={}", n, MOST_SEEDS));
     }
     let first = whole(&args.recipe.seed.0, "seed").unwrap_or(1);
-    let Some(end) = first.checked_add(n) else {
+    let all = if args.aa.is_some() { 2 * n } else { n };
+    let Some(end) = first.checked_add(all).map(|end| end - (all - n)) else {
         return usage(message!("--seed {}: there are no {} seeds from there on", first, n));
     };
     Ok((first..end).collect())
@@ -143,8 +158,7 @@ fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
 /// The numbers of heads, each of which a model of this width can have.
 fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize>> {
     let config = plan.trainer.model.config();
-    let by_heads = args.vary.is_empty() && args.model.further.variants.is_empty();
-    if !by_heads && args.heads.len() < 2 {
+    if !args.by_heads() && args.heads.len() < 2 {
         return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
     }
     let fits = |h: usize| -> Result<()> {
@@ -183,6 +197,8 @@ struct Comparing<'a> {
     notes: Vec<Message>,
     /// One for each of the variants.
     trainings: Vec<TrainArgs>,
+    /// By how much the seeds of the second half of equals are larger.
+    others: u64,
     data: SharedData,
     folder: EmptyFolder,
     results: Results,
@@ -262,6 +278,7 @@ impl Comparing<'_> {
         let all: Vec<_> =
             seeds.iter().flat_map(|&seed| (0..variants).map(move |v| (seed, v))).collect();
         for (i, &(seed, variant)) in all.iter().enumerate() {
+            let seed = seed + self.others * variant as u64;
             let begin = Instant::now();
             let (number, left) = (i + 1, all.len() - i - 1);
             let run = match self.run(variant, seed) {

@@ -19,6 +19,10 @@ const MOST_RUNS: usize = 10_000;
 /// every number of heads.
 pub fn variants(program: &Program, args: &CompareArgs, heads: &[usize]) -> Result<Vec<Varied>> {
     let first = args.training(heads.first().copied().or(Some(1)));
+    if args.aa.is_some() {
+        let half = |name: &str| (vec![("half".to_string(), name.to_string())], first.clone());
+        return Ok(["a", "b"].map(half).into());
+    }
     let mut all = match args.model.further.variants.as_slice() {
         [] => vec![(Vec::new(), first)],
         names => kinds(program, names, &first)?,

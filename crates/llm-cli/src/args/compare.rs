@@ -33,7 +33,7 @@ flags! {
     pub struct CompareArgs {
         /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those
         /// of 1,2,4,8 that do; with --vary one number, as in training]
-        /// zh: 注意力头的个数，都要整除宽度 [默认：1,2,4,8 里能整除的；加 --vary 时与训练相同]
+        /// zh: 注意力头的个数，都要整除宽度：1,2,4 [默认：1,2,4,8 里能整除的；加 --vary 时同训练]
         heads: Vec<usize> = "H,H,..." [
             visible_aliases = ["n-heads", "n-head"], value_delimiter = ',',
         ];

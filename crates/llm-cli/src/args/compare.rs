@@ -33,13 +33,13 @@ flags! {
     pub struct CompareArgs {
         /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those
         /// of 1,2,4,8 that do; with --vary one number, as in training]
-        /// zh: 注意力头的个数，都要整除宽度：1,2,4 [默认：1,2,4,8 里能整除的；加 --vary 时同训练]
+        /// zh: 头的个数，都要整除宽度：1,2,4 [默认：1,2,4,8 里能的；加 --vary 时同训练]
         heads: Vec<usize> = "H,H,..." [
             visible_aliases = ["n-heads", "n-head"], value_delimiter = ',',
         ];
         /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every
         /// combination
-        /// zh: 比较这项设置的这些值，lr=1e-3,3e-3；可重复：所有组合
+        /// zh: 比较这项设置的值，lr=1e-3,3e-3；可重复：全部组合
         vary: Vec<String> = "FLAG=V,V,...";
         /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
         /// zh: 每种训练几次，种子为 --seed、--seed + 1…… [默认：3]

@@ -22,6 +22,8 @@ pub fn add(values: &mut Values) {
     values.insert("size.ten_minutes", of("ten_minutes"));
     values.insert("size.timed", of("rows"));
     values.insert("size.passes", of("passes"));
+    values.insert("size.now", [of("now"), of("now_loaded")].concat());
+    values.insert("size.now_before", of("now_before"));
     // What was chosen leads in every row.
     for row in kept["time"]["rows"].as_array().unwrap() {
         let bits = [6, 7].map(|column| row[column].as_f64().unwrap());

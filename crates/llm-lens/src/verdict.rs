@@ -103,10 +103,10 @@ pub fn follow<'p>(
 /// Heads whose paths are followed.
 const MOST_RECEIVERS: usize = 4;
 
-/// The heads that carry most at the end, beyond [`LEAST`].
+/// The heads that carry most at the end, beyond [`LEAST`], with heads before them to read from.
 pub fn receivers(rows: &[Carried]) -> Vec<[usize; 2]> {
     let head = |row: &Carried| match (row.part.what, row.part.at) {
-        (What::Head(head), At::Last) if row.put_in > LEAST => {
+        (What::Head(head), At::Last) if row.put_in > LEAST && row.part.layer > 0 => {
             Some((row.put_in, [row.part.layer, head]))
         }
         _ => None,

@@ -22,7 +22,7 @@ const MOST: [(&str, usize); 18] = [
     ("llm-messages", 640),
     ("llm-python", 2_770),
     ("llm-report", 2_220),
-    ("llm-run", 7_320),
+    ("llm-run", 7_330),
     ("llm-stories", 930),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),

@@ -6,13 +6,12 @@ use crate::state::Inner;
 use crate::trainer::{Trainer, named};
 use crate::writing::piece;
 use llm_core::generate::next_logits;
-use llm_core::recipe::DataSource;
 use llm_core::{TokenId, message};
 use llm_lens::{
     At, Carried, Pair, Part, Reading, Sender, Share, What, explain, first_choice, follow,
     receivers, verdict,
 };
-use llm_run::data::twin_pairs;
+use llm_run::data::unseen_twins;
 use llm_run::{Result, RunError};
 use llm_stories::FactKind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -268,15 +267,13 @@ impl Trainer {
         }
         let (heads, found, receivers, paths) = self.worker.work(py, move |inner, stop| {
             let (model, tokenizer) = (&inner.plan.trainer.model, &*inner.plan.tokenizer);
-            let DataSource::Stories { seed, count, .. } = inner.plan.trainer.recipe.data else {
+            let (data, seq_len) = (&inner.plan.trainer.recipe.data, model.config().seq_len);
+            let Some(pairs) = unseen_twins(data, kind, tokenizer, seq_len, pairs) else {
                 return Err(RunError::Data(message!(
                     "this model has not learned the built-in stories: patch(clean, other) explains two \
                      texts of your own"
                 )));
             };
-            // The stories after the last one: never trained on.
-            let seq_len = model.config().seq_len;
-            let pairs = twin_pairs((seed, count), kind, tokenizer, seq_len, pairs);
             if pairs.is_empty() {
                 return Err(RunError::Data(message!(
                     "kind {}: no story and its twin are equally long in tokens of this vocabulary, and no \

@@ -2,6 +2,7 @@
 //! a run for every seed: what each run measured, and the groups' means, as a picture.
 
 use crate::losses::{Area, FLOOR, FONT, Failure, GRID};
+use llm_lens::statistics::Mean;
 use plotters::prelude::*;
 use std::ops::Range;
 
@@ -34,12 +35,10 @@ pub struct GroupSpread {
 impl GroupSpread {
     /// The spread of these numbers, one for each run; `None` without any.
     pub fn of(values: &[f64]) -> Option<GroupSpread> {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let Mean { n, mean, sd } = Mean::of(values);
         Some(GroupSpread {
             mean,
-            deviation: (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
+            deviation: (n > 1).then_some(sd),
             low: values.iter().copied().reduce(f64::min)?,
             high: values.iter().copied().reduce(f64::max)?,
         })

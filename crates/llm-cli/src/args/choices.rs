@@ -1,7 +1,7 @@
 //! Words that several flags take, or that stand for what libraries know.
 
-use crate::words::{Word, described, one_of};
-use clap::builder::ValueParser;
+use crate::words::{Word, described, one_of, possible};
+use clap::builder::{TypedValueParser, ValueParser};
 use llm_core::kernels::gemm::Precision;
 use llm_core::kernels::small::SmallKind;
 use llm_core::recipe::{DataForm, EndOfText};
@@ -24,17 +24,12 @@ pub(super) const KINDS: &[Word<Kept>] = described![
 pub(super) const ROUNDED: &[Word<Precision>] =
     &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, ""), ("f16", Precision::F16, "")];
 
-/// Kinds of facts of the stories.
-pub(super) const FACTS: &[Word<FactKind>] = &[
-    (FactKind::Thing.name(), FactKind::Thing, ""),
-    (FactKind::Found.name(), FactKind::Found, ""),
-    (FactKind::Spot.name(), FactKind::Spot, ""),
-    (FactKind::Pronoun.name(), FactKind::Pronoun, ""),
-    (FactKind::Receiver.name(), FactKind::Receiver, ""),
-    (FactKind::Holder.name(), FactKind::Holder, ""),
-    (FactKind::OtherPerson.name(), FactKind::OtherPerson, ""),
-    (FactKind::OtherItem.name(), FactKind::OtherItem, ""),
-];
+/// Reads the name of a kind of facts of the stories.
+pub(super) fn facts() -> ValueParser {
+    let named = |typed: String| FactKind::ALL.into_iter().find(|kind| kind.name() == typed);
+    let names = FactKind::ALL.map(|kind| (kind.name(), ""));
+    possible(names).try_map(move |typed| named(typed).ok_or("unknown")).into()
+}
 
 /// What files hold.
 pub(super) const FORMS: &[Word<DataForm>] = described![

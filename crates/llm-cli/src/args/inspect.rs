@@ -1,8 +1,8 @@
 //! `inspect` and `trace`.
 
-use super::choices::FACTS;
+use super::choices::facts;
 use super::{ModelArgs, OutputArgs, PromptArgs};
-use crate::words::{flags, one_of};
+use crate::words::flags;
 use clap::Subcommand;
 use llm_lens::HeadName;
 use llm_stories::FactKind;
@@ -164,7 +164,7 @@ flags! {
         /// other-person or other-item [default: other-person]
         /// zh: 故事问哪一类事实：thing、found-item、spot、he-she、receiver、who-has、other-person 或 other-item [默认：other-person]
         fact: Option<FactKind> = "KIND" [
-            value_parser = one_of(FACTS), hide_possible_values = true, conflicts_with = "clean",
+            value_parser = facts(), hide_possible_values = true, conflicts_with = "clean",
         ];
         /// Pairs of stories to measure [default: 64]
         /// zh: 测量多少对故事 [默认：64]

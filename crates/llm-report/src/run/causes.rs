@@ -4,18 +4,15 @@
 use crate::data::{Causes, Lens};
 use crate::label::label;
 use llm_core::checkpoint::Snapshot;
-use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId};
 use llm_lens::{Part, explain, logit_lens};
-use llm_run::data::twin_pairs;
+use llm_run::data::{LARGEST_PATCHED, unseen_twins};
 use llm_run::log::HeadMoment;
 use llm_stories::FactKind;
 
 /// Pairs of stories that are tried.
 const PAIRS: usize = 24;
-/// Most parameters of a model that is patched.
-const LARGEST: u64 = 4_000_000;
 /// Most parts: each is a pass over every pair.
 const MOST_PARTS: usize = 64;
 /// Tokens at the end of a text for which the choices after each block are shown.
@@ -28,14 +25,13 @@ pub(super) fn causes(
     tokenizer: &dyn Tokenizer,
     moments: &[HeadMoment],
 ) -> Option<Causes> {
-    let DataSource::Stories { seed, count, .. } = run.recipe.data else { return None };
     let (model, parts) = (run.model, Part::at_the_end(run.model));
-    if model.parameter_count() > LARGEST || parts.len() > MOST_PARTS {
+    if model.parameter_count() > LARGEST_PATCHED || parts.len() > MOST_PARTS {
         return None;
     }
     let seq_len = model.config().seq_len;
-    let from = (seed, count); // the stories after the last one: never trained on
-    let pairs = twin_pairs(from, FactKind::OtherPerson, tokenizer, seq_len, PAIRS);
+    let kind = FactKind::OtherPerson;
+    let pairs = unseen_twins(&run.recipe.data, kind, tokenizer, seq_len, PAIRS)?;
     let found = explain(model, &pairs, &parts, || false).ok().filter(|found| found.tried > 0)?;
     let right = found.right.len();
     Some(Causes { tried: found.tried, right, parts: found.rows, moments: moments.to_vec() })

@@ -10,7 +10,7 @@ pub use beginning::Beginning;
 pub use input::{Input, check_about_files, check_kind_of_data, one_stdin};
 pub use llm_formats::chat::Cut;
 pub use llm_formats::data_files::{Files, Reading};
-pub use twins::twin_pairs;
+pub use twins::{LARGEST_PATCHED, twin_pairs, unseen_twins};
 pub use validation::{Report, Slices, Validation};
 
 use crate::error::{Result, RunError};

@@ -1,12 +1,29 @@
 //! Pairs of unseen stories that differ in one fact, in tokens.
 
 use llm_core::TokenId;
+use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_lens::Pair;
 use llm_stories::{FactKind, story, twin};
 
 /// Stories that are looked through for each pair that is asked for.
 const TRIED: u64 = 40;
+
+/// Most parameters of a model that is patched while its run, or the page of it, waits.
+pub const LARGEST_PATCHED: u64 = 4_000_000;
+
+/// [`twin_pairs`] of the stories after the last one of a run's data, which it never trained on; `None` where it
+/// learned no stories.
+pub fn unseen_twins(
+    data: &DataSource,
+    kind: FactKind,
+    tokenizer: &dyn Tokenizer,
+    seq_len: usize,
+    most: usize,
+) -> Option<Vec<Pair>> {
+    let DataSource::Stories { seed, count, .. } = *data else { return None };
+    Some(twin_pairs((seed, count), kind, tokenizer, seq_len, most))
+}
 
 /// At most `most` pairs that ask for a fact of this kind, from the stories of `seed` from number `from` on,
 /// one from each: the text of a story up to the fact, and that of its twin. Left out are those that are

@@ -1,9 +1,8 @@
 //! Which heads look at an answer, and which carry it, as a run learns.
 
-use crate::data::twin_pairs;
+use crate::data::{LARGEST_PATCHED, unseen_twins};
 use crate::log::HeadMoment;
 use crate::plan::Plan;
-use llm_core::recipe::DataSource;
 use llm_core::{Result, TinyGPT};
 use llm_lens::{At, Pair, Part, Reading, What, attention_maps};
 use llm_stories::FactKind;
@@ -15,33 +14,31 @@ const PAIRS: usize = 4;
 const LONGEST: usize = 80;
 /// Times in a run that the heads are asked.
 const TIMES: u64 = 12;
-/// Most parameters of a model that is measured: a larger one would hold its run up.
-const LARGEST: u64 = 4_000_000;
 
 /// Pairs of unseen stories that ask for the other person.
 #[derive(Debug)]
-pub(super) struct Causes(Vec<Pair>);
+pub(super) struct Causes {
+    pairs: Vec<Pair>,
+    /// The last step of the run.
+    total: u64,
+}
 
 impl Causes {
     /// The pairs of a run that learns the stories; none where its model is large, or shows nothing.
     pub(super) fn of(plan: &Plan) -> Causes {
         let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
-        let DataSource::Stories { seed, count, .. } = recipe.data else {
-            return Causes(Vec::new());
-        };
-        if model.parameter_count() > LARGEST {
-            return Causes(Vec::new());
-        }
-        let longest = LONGEST.min(model.config().seq_len);
-        let from = (seed, count); // the stories after the last one: never trained on
-        Causes(twin_pairs(from, FactKind::OtherPerson, plan.tokenizer.as_ref(), longest, PAIRS))
+        let (longest, kind) = (LONGEST.min(model.config().seq_len), FactKind::OtherPerson);
+        let is_small = model.parameter_count() <= LARGEST_PATCHED;
+        let found = || unseen_twins(&recipe.data, kind, plan.tokenizer.as_ref(), longest, PAIRS);
+        let pairs = is_small.then(found).flatten().unwrap_or_default();
+        Causes { pairs, total: plan.trainer.step + plan.steps }
     }
 
-    /// Whether the heads are asked after a step of a run of `total`: at even distances, but at the end, where
-    /// they are asked in any case.
-    pub(super) fn are_asked_at(&self, step: u64, total: u64) -> bool {
-        let every = total.div_ceil(TIMES).max(1);
-        !self.0.is_empty() && step.is_multiple_of(every) && step < total
+    /// Whether the heads are asked after a step: at even distances, but at the end, where they are asked in any
+    /// case.
+    pub(super) fn are_asked_at(&self, step: u64) -> bool {
+        let every = self.total.div_ceil(TIMES).max(1);
+        !self.pairs.is_empty() && step.is_multiple_of(every) && step < self.total
     }
 
     /// What the heads do after a step; nothing without pairs.
@@ -54,9 +51,9 @@ impl Causes {
         let part = |(layer, head)| Part { layer, what: What::Head(head), at: At::Last };
         let parts: Vec<Part> = all.map(part).collect();
         let zeros = vec![vec![0.0; heads]; layers];
-        let pairs = self.0.len();
+        let pairs = self.pairs.len();
         let mut moment = HeadMoment { step, pairs, right: 0, looks: zeros.clone(), moves: zeros };
-        for pair in &self.0 {
+        for pair in &self.pairs {
             let reading = Reading::new(model, pair)?;
             moment.right += usize::from(reading.is_right());
             let maps = attention_maps(model, &pair.clean, pair.clean.len())?;

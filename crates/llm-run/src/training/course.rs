@@ -45,7 +45,6 @@ impl Training<'_> {
             skipped_in_a_row: 0,
             report: None,
             page_is_due: false,
-            total: plan.steps + trainer.step,
         };
         course.run.face.event(&Event::Begin(plan.steps));
         match trainer.run(&data.train, &run, work, &mut course) {
@@ -83,8 +82,6 @@ struct Course<'r, 'a> {
     report: Option<Report>,
     /// The page of this step is written.
     page_is_due: bool,
-    /// The step that is the last one.
-    total: u64,
 }
 
 /// How fast steps are, without measurements and saves, and which are reported.
@@ -164,7 +161,7 @@ impl Hooks for Course<'_, '_> {
     fn needs_weights(&mut self, step: u64) -> bool {
         let journal = self.run.store.journal.as_ref();
         self.page_is_due = journal.is_some_and(|journal| Instant::now() >= journal.time.page);
-        let looks = journal.is_some_and(|journal| journal.looks_at_heads(step, self.total));
+        let looks = journal.is_some_and(|journal| journal.looks_at_heads(step));
         self.page_is_due || looks || self.writes_at(step)
     }
 
@@ -187,7 +184,7 @@ impl Hooks for Course<'_, '_> {
             Ok(()) => {}
         }
         if let Some(journal) = &self.run.store.journal
-            && journal.looks_at_heads(run.step, self.total)
+            && journal.looks_at_heads(run.step)
         {
             journal.look_at_heads(run.step, run.model)?;
             self.resume();

@@ -166,9 +166,9 @@ impl Journal {
         self.log.row(row).map_err(RunError::from)
     }
 
-    /// Whether the heads are looked at after a step of a run of `total`.
-    pub(super) fn looks_at_heads(&self, step: u64, total: u64) -> bool {
-        self.causes.are_asked_at(step, total)
+    /// Whether the heads are looked at after a step.
+    pub(super) fn looks_at_heads(&self, step: u64) -> bool {
+        self.causes.are_asked_at(step)
     }
 
     /// Writes down what the heads do after a step; nothing where there is nothing to ask them, or where they do

@@ -10,13 +10,12 @@ use crate::generation::shown;
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_core::generate::next_logits;
-use llm_core::recipe::DataSource;
 use llm_core::{TokenId, message};
 use llm_formats::npz::{self, Npz};
 use llm_lens::{
     Explained, Pair, Part, Reading, Share, explain, first_choice, follow, receivers, verdict,
 };
-use llm_run::data::twin_pairs;
+use llm_run::data::unseen_twins;
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, load};
 use llm_stories::FactKind;
@@ -51,16 +50,14 @@ pub(super) fn patch(program: &Program, args: &InspectPatchArgs) -> Result<()> {
 
 fn of_stories(loaded: &Loaded, args: &InspectPatchArgs, signals: &Signals) -> Result<Patched> {
     let model = &loaded.run.model;
-    let DataSource::Stories { seed, count, .. } = loaded.run.recipe.data else {
+    let kind = args.fact.unwrap_or(FactKind::OtherPerson);
+    let (n, seq_len) = (args.pairs.unwrap_or(PAIRS) as usize, model.config().seq_len);
+    let (data, tokenizer) = (&loaded.run.recipe.data, loaded.tokenizer.as_ref());
+    let Some(pairs) = unseen_twins(data, kind, tokenizer, seq_len, n) else {
         return usage(
             "inspect patch needs --clean and --other: the model has not learned the built-in stories",
         );
     };
-    let kind = args.fact.unwrap_or(FactKind::OtherPerson);
-    let n = args.pairs.unwrap_or(PAIRS) as usize;
-    // The stories after the last one: never trained on.
-    let seq_len = model.config().seq_len;
-    let pairs = twin_pairs((seed, count), kind, loaded.tokenizer.as_ref(), seq_len, n);
     if pairs.is_empty() {
         return usage(message!(
             "--fact {}: no story and its twin are equally long in tokens of this vocabulary, and no longer \

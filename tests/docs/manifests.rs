@@ -9,6 +9,8 @@ pub struct Manifest {
     /// Folder, from the workspace's.
     pub folder: String,
     pub program: bool,
+    /// Names of further programs, in `src/bin`.
+    pub bins: Vec<String>,
     /// Names of its examples.
     pub examples: Vec<String>,
     pub features: Vec<String>,
@@ -41,10 +43,8 @@ impl Manifests {
                 name: name.unwrap_or_default().trim_end_matches('"').into(),
                 folder: folder.into(),
                 program: at.join("src/main.rs").exists(),
-                examples: files(&at.join("examples"), &["rs"])
-                    .iter()
-                    .filter_map(|p| example_name(&at.join("examples"), p))
-                    .collect(),
+                bins: names_in(&at.join("src/bin")),
+                examples: names_in(&at.join("examples")),
                 features: keys("[features]"),
                 says: keys("[package]"),
                 uses: keys("[dependencies]"),
@@ -58,8 +58,14 @@ impl Manifests {
     }
 
     pub fn has_program(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|m| m.program)
+        let further = || self.all.iter().any(|m| m.bins.iter().any(|bin| bin == name));
+        self.get(name).is_some_and(|m| m.program) || further()
     }
+}
+
+/// The names of the programs in a folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    files(folder, &["rs"]).iter().filter_map(|path| example_name(folder, path)).collect()
 }
 
 /// `name` of `name.rs` and of `name/main.rs`; other files of such a folder are none.

@@ -75,7 +75,7 @@ impl Trainer {
                     false => Ok(Score { loss: report.evaluation.loss, details: () }),
                 }
             };
-            let mut pruner = Pruner::new(model, &models.from_spec, score);
+            let mut pruner = Pruner::new(model, &|spec| models.from_spec(spec), score);
             let whole = pruner.score(&head_mask(model))?;
             pruner.find(whole, &Cut::LeastMissed(most), |_| ())
         })?;
@@ -108,7 +108,7 @@ impl Trainer {
                 };
                 mask[at * n_heads + of] = false;
             }
-            let model = with_head_mask(model, &mask, &inner.models.from_spec)?;
+            let model = with_head_mask(model, &mask, &|spec| inner.models.from_spec(spec))?;
             let mut copy = inner.copied();
             copy.plan.trainer.model = model;
             Ok(copy)

@@ -26,6 +26,10 @@ pub struct Options {
     pub optimizer_set: Vec<String>,
     /// A set of options of the model.
     pub arch: Option<Arch>,
+    /// The attention, of several that there are.
+    pub attention: Option<String>,
+    /// Numbers of the attention's own, each as NAME=X.
+    pub attention_set: Vec<String>,
     /// A set of values to start from.
     pub preset: Option<Preset>,
     /// Steps as passes over the training data; where a run goes on: that many more.
@@ -144,6 +148,7 @@ impl Options {
     pub fn attention(&self, models: &Models, config: &Config) -> CoreResult<Arc<dyn Attention>> {
         let heads = usual_heads(models, config, &self.given);
         let of_arch = self.arch.unwrap_or_default().attention(heads, config.d_model);
-        models.new_attention(attention_of(of_arch, config, &self.given)?)
+        let described = attention_of(of_arch, config, &self.given)?;
+        models.new_attention(self.attention.as_deref(), &self.attention_set, described)
     }
 }

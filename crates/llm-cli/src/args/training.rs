@@ -204,7 +204,8 @@ impl TrainArgs {
             optimizer_set, epochs, time, max_time, patience, skip_spikes, preset, ..
         } = recipe;
         Options {
-            given: self.given(), optimizer_set, arch: model.arch, preset, epochs, time, max_time,
+            given: self.given(), optimizer_set, arch: model.arch,
+            attention: model.further.attention, attention_set: model.further.attention_set, preset, epochs, time, max_time,
             data, data_as, end_of_text, val, held: BTreeMap::new(), allow_data_change,
             tokenizer: tokenizer.options(),
             load, save, out, no_save,

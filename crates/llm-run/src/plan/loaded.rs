@@ -43,7 +43,7 @@ pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
 pub fn opened(models: &Models, path: &Path, checkpoint: Checkpoint) -> Result<Loaded> {
     let spec = &checkpoint.meta.attention;
     let refused = |why| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
-    let attention = (models.from_spec)(spec).map_err(|_| {
+    let attention = models.from_spec(spec).map_err(|_| {
         let more = more_than_offered(models, &checkpoint.meta.config).is_some();
         let heads = counted!(spec.n_heads, "head");
         let heads = match spec.head_mask.is_empty() {

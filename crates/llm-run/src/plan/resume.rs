@@ -7,7 +7,7 @@ use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
 use crate::error::{Result, RunError, option, usage};
-use crate::models::Models;
+use crate::models::{Models, own_numbers};
 use crate::note::Note;
 use crate::numbers::typed;
 use crate::options::Options;
@@ -35,6 +35,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
     let (given, has_optimizer) = (&options.given, loaded.has_optimizer);
     check_given(options, &loaded, path)?;
+    check_own(models, options, &loaded.run.model.attention().spec(), path)?;
     let overridden = overridden(options, &loaded.run);
     let (config, mut recipe, notes) = overridden.map_err(named_by_option)?;
     let own = settings::set_own(&mut recipe, &options.optimizer_set, models.optimizers);
@@ -212,6 +213,18 @@ fn new_course(given: &Given, other_text: bool, trainer: &mut Trainer) -> Result<
     Ok(Some(Note::NewCourse { before, rate: schedule.lr, end: recipe.total_steps }))
 }
 
+/// Refuses another value than that of the file.
+fn differs(path: &Path, what: Message, in_file: &dyn Display, given: &dyn Display) -> Result<()> {
+    Err(RunError::Data(message!(
+        "checkpoint '{}': {} {} in file, {} given; leave it out, or \
+         train a new model",
+        path.display(),
+        what,
+        in_file.to_string(),
+        given.to_string()
+    )))
+}
+
 /// What a file decided once and for all: flags may repeat it, not change it.
 fn check_shape(
     options: &Options,
@@ -222,14 +235,7 @@ fn check_shape(
 ) -> Result<()> {
     let (config, given) = (run.model.config(), &options.given);
     let differs = |what: Message, in_file: &dyn Display, given: &dyn Display| {
-        Err(RunError::Data(message!(
-            "checkpoint '{}': {} {} in file, {} given; leave it out, or \
-             train a new model",
-            path.display(),
-            what,
-            in_file.to_string(),
-            given.to_string()
-        )))
+        differs(path, what, in_file, given)
     };
     let choice = Choice::of(&options.tokenizer)?;
     if let Some((in_file, given)) = choice.map_or(Ok(None), |c| c.differs(tokenizer))? {
@@ -255,12 +261,38 @@ fn check_shape(
             _ => {}
         }
     }
+    if let Some(name) = options.attention.as_ref().filter(|name| **name != attention.name) {
+        return differs(named("attention"), &attention.name, name);
+    }
     match settings::whole(given, "seq") {
         Some(longer) if longer > config.seq_len as u64 => {
             differs(message!("a context ({seq}) of"), &config.seq_len, &longer)
         }
         _ => Ok(()),
     }
+}
+
+/// The attention's own numbers may be repeated, too.
+fn check_own(
+    models: &Models,
+    options: &Options,
+    attention: &AttentionSpec,
+    path: &Path,
+) -> Result<()> {
+    let known = models.kind(&attention.name).map_or(&[][..], |kind| kind.settings);
+    for text in &options.attention_set {
+        let mut wanted = attention.other.clone();
+        let whose = &attention.name;
+        let own = [text.clone()];
+        own_numbers("attention_set", whose, known, &own, &mut wanted).map_err(named_by_option)?;
+        if wanted != attention.other {
+            let key = text.split('=').next().unwrap_or_default();
+            let in_file =
+                attention.other.get(key).map_or(String::new(), |value| format!("{key}={value}"));
+            return differs(path, named("attention_set"), &in_file, text);
+        }
+    }
+    Ok(())
 }
 
 /// A setting by its name, which each front end spells.

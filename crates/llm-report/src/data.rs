@@ -318,7 +318,7 @@ pub struct Compared {
     /// Number of parameters.
     pub parameters: u64,
     /// Tokens that each of its runs was trained on, repetitions included.
-    pub tokens: u64,
+    pub learned: u64,
     /// Seeds, in the order of all that follows.
     pub seeds: Vec<u64>,
     /// Validation loss of each seed, in nats for a token.

@@ -52,6 +52,8 @@ pub struct Results {
     pub common: Shared,
     /// What is trained with each seed.
     pub variants: Vec<Variant>,
+    /// Everything that was asked for, by which a comparison that goes on is known.
+    pub plan: serde_json::Value,
     /// The floor of the stories' loss, see [`Comparison`].
     pub floor: Option<f64>,
     /// Facts right without reading, see [`Comparison`].
@@ -121,7 +123,7 @@ impl Results {
             n_heads: of.n_heads,
             head_dim: of.head_dim,
             parameters: of.parameters,
-            tokens: of.steps.saturating_mul(of.tokens_per_step),
+            learned: of.learned(),
             seeds: runs.iter().map(|run| run.seed).collect(),
             loss: runs.iter().map(|run| run.report.evaluation.loss).collect(),
             seconds: runs.iter().map(|run| run.seconds).collect(),

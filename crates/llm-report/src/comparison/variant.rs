@@ -36,6 +36,11 @@ pub(super) fn by_name<S: Serializer>(all: &[(String, String)], to: S) -> Result<
 }
 
 impl Variant {
+    /// Tokens that a run learns from.
+    pub fn learned(&self) -> u64 {
+        self.steps.saturating_mul(self.tokens_per_step)
+    }
+
     /// `4 heads`, or `lr 0.003, heads 4`.
     pub fn name(&self) -> Message {
         match self.settings.as_slice() {

@@ -240,7 +240,7 @@ impl Journal {
         self.info.result = Some(RunResult {
             step,
             val_loss: report.evaluation.loss,
-            tokens: report.evaluation.tokens,
+            scored: report.evaluation.tokens,
             accuracy: report.evaluation.accuracy,
             bits_per_byte: report.bits_per_byte(),
             facts: report.facts_share(),

@@ -194,7 +194,7 @@ impl Task {
     }
 
     fn at(&self, line: usize, why: Message) -> RunError {
-        RunError::Data(message!("'{}' line {}: {}", self.path.display(), line, why))
+        RunError::Data(message!("{}, line {}: {}", format!("'{}'", self.path.display()), line, why))
     }
 
     /// How many questions there are.

@@ -79,7 +79,7 @@ fn what_is_no_question_is_refused_by_its_line() {
     ] {
         let refused = read(&format!("{ANSWER}\n\n{line}\n")).unwrap_err();
         let said = refused.to_string();
-        assert!(said.contains("task.jsonl' line 3: ") && said.contains(why), "{line}: {said}");
+        assert!(said.contains("task.jsonl', line 3: ") && said.contains(why), "{line}: {said}");
     }
     for (text, why) in [("", "no question in it"), ("\n \n", "no question in it")] {
         assert!(read(text).unwrap_err().to_string().contains(why), "{text:?}");

@@ -6,7 +6,7 @@ use workspace_tests::cli_support::Sandbox;
 const ASK: [&str; 5] = ["eval", "--load", "model", "--task", "task.jsonl"];
 const CHOICES: &str = r#"{"prompt": "the ", "choices": ["cat", "sky", "tree"], "answer": "cat"}"#;
 const PAIR: &str = r#"{"sentence_good": "the cat", "sentence_bad": "cat the"}"#;
-const WRITTEN: &str = r##"{"question": "1 + 1?", "answer": "#### 2"}"##;
+const WRITTEN: &str = r##"{"question": "1 + 1?", "answer": "so #### 2"}"##;
 
 fn with(lines: &[&str], more: &[&str]) -> Sandbox {
     let sandbox = sandbox();
@@ -32,7 +32,8 @@ fn shares_are_printed_and_counted_by_question() {
         assert_eq!(found[name].as_f64().unwrap(), right as f64 / 3.0);
     }
     let lines: Vec<_> = rows.iter().map(|row| row["line"].as_u64().unwrap()).collect();
-    let choices: Vec<_> = rows.iter().map(|row| row["logprobs"].as_array().unwrap().len()).collect();
+    let choices: Vec<_> =
+        rows.iter().map(|row| row["logprobs"].as_array().unwrap().len()).collect();
     assert_eq!((lines, choices), (vec![1, 2, 3], vec![3, 2, 3]));
     sandbox.ok(&ASK).prints(&["questions      3 (choices)", "guessing       0.3889", "(95 %), "]);
     let chinese = [&ASK[..], &["--lang", "zh"]].concat();
@@ -88,7 +89,11 @@ fn a_model_of_conversations_says_that_its_template_is_not_used() {
 #[test]
 fn what_cannot_be_asked_is_refused_by_its_line() {
     let sandbox = with(&[CHOICES, WRITTEN], &["--tokenizer", "char"]);
-    sandbox.refuses(&ASK, 65, &["'task.jsonl', line 2: its shape is gsm8k, that of line 1 is choices"]);
+    sandbox.refuses(
+        &ASK,
+        65,
+        &["'task.jsonl', line 2: its shape is gsm8k, that of line 1 is choices"],
+    );
     for (text, needles) in [
         ("", &["'task.jsonl': there is no question in it"][..]),
         ("{\"prompt\"", &["line 1: it is no JSON"]),

@@ -103,13 +103,13 @@ pub enum Event<'a> {
         step: u64,
         /// The file of questions.
         task: &'a str,
-        /// How many are right.
+        /// Shares of right answers.
         #[serde(flatten)]
         answers: &'a Answers,
         /// By `--weights`: what they are rounded to.
         #[serde(skip_serializing_if = "Option::is_none")]
         weights: Option<&'a str>,
-        /// The same without rounding.
+        /// Shares without rounding.
         #[serde(skip_serializing_if = "Option::is_none")]
         f32: Option<&'a Answers>,
     },

@@ -94,7 +94,7 @@ pub fn holm(chances: &[f64]) -> Vec<f64> {
 }
 
 /// The interval that holds the true share where `right` of `of` are right, with at most this risk of missing it: the
-/// exact one, of shares p for which neither so many nor so few right ones are rarer than risk/2. It holds the mean of
+/// exact one, of all shares for which neither as many right ones or more nor as many or fewer are rarer than risk/2. It holds the mean of
 /// the chances too where they differ from one to the next.
 pub fn share_interval(right: usize, of: usize, risk: f64) -> [f64; 2] {
     let bound = |a: usize, b: usize, p: f64| {

@@ -1,11 +1,10 @@
 //! Questions as tokens.
 
-use super::Question;
-use super::shapes::{Ways, is_space};
+use super::shapes::{Question, Ways, is_space};
 use crate::error::Result;
 use llm_core::base::{Message, with_causes};
 use llm_core::tokenizer::{Tokenizer, encode_marked};
-use llm_core::{TokenId, counted, message};
+use llm_core::{TokenId, message};
 use llm_formats::tokenizers::{before_every_text, before_first_text};
 
 /// One text that the model is asked about.
@@ -23,7 +22,7 @@ pub(super) struct Cutter<'a> {
     tokenizer: &'a dyn Tokenizer,
     /// What the tokenizer's own files put before every text.
     before: Vec<TokenId>,
-    /// What stands for a context where there is none, and whether it did.
+    /// The token in the place of an empty context, and whether there was such a context.
     first: (Option<TokenId>, bool),
     context: usize,
     most_written: usize,
@@ -70,14 +69,12 @@ impl<'a> Cutter<'a> {
         let (context, mut rest) = match (context, self.first.0) {
             ("", None) => {
                 return Err(message!(
-                    "nothing stands before its texts, and the tokenizer has no token to begin with; put a \
-                     text before them"
+                    "its context is empty, and the tokenizer has no token to begin a text with"
                 ));
             }
             ("", Some(first)) => {
                 self.first.1 = true;
-                let rest =
-                    encode_marked(self.tokenizer, continuation.as_bytes()).map_err(unknown)?;
+                let rest = self.plain(continuation)?;
                 // A text that begins with that token already has it once.
                 let twice = rest.first() == Some(&first);
                 (vec![first], rest[usize::from(twice)..].to_vec())
@@ -93,14 +90,10 @@ impl<'a> Cutter<'a> {
         if context.is_empty() {
             return Err(message!("its context is white space alone"));
         }
-        let scored = rest.len();
-        if !(1..=self.context).contains(&scored) {
-            let scored = counted!(scored, "token");
-            return Err(message!(
-                "an answer is {} after its context, the model's context has {}",
-                scored,
-                self.context
-            ));
+        let (scored, most) = (rest.len(), self.context);
+        if !(1..=most).contains(&scored) {
+            let why = message!("an answer has {} tokens of its own, not 1 to {}", scored, most);
+            return Err(why);
         }
         let mut tokens = context;
         tokens.append(&mut rest);
@@ -108,15 +101,15 @@ impl<'a> Cutter<'a> {
         Ok(Asked { tokens: tokens.split_off(from), scored, is_cut: from > 0 })
     }
 
+    fn plain(&self, text: &str) -> Result<Vec<TokenId>, Message> {
+        encode_marked(self.tokenizer, text.as_bytes()).map_err(|e| with_causes(&e))
+    }
+
     fn encode(&self, text: &str) -> Result<Vec<TokenId>, Message> {
-        let tokens = encode_marked(self.tokenizer, text.as_bytes()).map_err(unknown)?;
+        let tokens = self.plain(text)?;
         match tokens.starts_with(&self.before) {
             true => Ok(tokens),
             false => Ok([&self.before[..], &tokens].concat()),
         }
     }
-}
-
-fn unknown(e: llm_core::Error) -> Message {
-    with_causes(&e)
 }

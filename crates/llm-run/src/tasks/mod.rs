@@ -1,4 +1,4 @@
-//! Question sets of one's own: how often a model's answer is the right one.
+//! Question sets: how often a model's answer is the right one.
 //!
 //! The questions are those of [`Shape`], a line of JSON each. They are asked, cut into tokens and counted as
 //! lm-evaluation-harness does (version 0.4, no shots, no chat template), so that both come to the same
@@ -28,10 +28,10 @@ use llm_core::train::evaluate;
 use llm_core::{TinyGPT, TokenId, message};
 use llm_formats::chat::ChatFormat;
 use llm_formats::files::{small_file, small_stdin, unmarked};
-use llm_lens::statistics::{RISK, share_interval};
+use llm_lens::statistics::{Mean, RISK, share_interval};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
-use shapes::Ways;
+use shapes::{Question, Ways};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -50,14 +50,8 @@ pub struct Task {
     path: PathBuf,
     /// The shape of every line.
     pub shape: Shape,
-    questions: Vec<Question>,
-}
-
-#[derive(Clone, Debug)]
-struct Question {
-    line: usize,
-    context: String,
-    ways: Ways,
+    /// Each with its line.
+    questions: Vec<(usize, Question)>,
 }
 
 /// What a model answers.
@@ -65,7 +59,7 @@ struct Question {
 pub struct Answers {
     /// The shape of the questions.
     pub shape: Shape,
-    /// Right answers, by each way to count them.
+    /// Shares of right answers, one for each way to count them.
     pub rates: Vec<Rate>,
     /// The share that guessing gets right, the mean of 1/choices; none where there are no choices.
     pub guessing: Option<f64>,
@@ -84,9 +78,9 @@ pub struct Answers {
 pub struct Rate {
     /// The harness's name of the way to count.
     pub name: &'static str,
-    /// Right ones.
+    /// Right answers.
     pub right: usize,
-    /// All.
+    /// All answers.
     pub of: usize,
 }
 
@@ -104,7 +98,7 @@ pub struct Answered {
     /// What was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whether it is right, by each way to count.
+    /// The verdict of each way to count.
     #[serde(flatten)]
     pub right: BTreeMap<&'static str, bool>,
 }
@@ -176,8 +170,7 @@ impl Task {
         let mut task = Task { path: path.into(), shape: Shape::Answer, questions: Vec::new() };
         let mut first = None;
         for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
-            let read = shapes::question(text).map_err(|why| task.at(line, why))?;
-            let (shape, context, ways) = read;
+            let (shape, question) = shapes::question(text).map_err(|why| task.at(line, why))?;
             let (other, at) = *first.get_or_insert((shape, line));
             if other != shape {
                 let [this, that] = [shape, other].map(Shape::name);
@@ -185,7 +178,7 @@ impl Task {
                 return Err(task.at(line, why));
             }
             task.shape = shape;
-            task.questions.push(Question { line, context, ways });
+            task.questions.push((line, question));
         }
         match first {
             Some(_) => Ok(task),
@@ -195,16 +188,6 @@ impl Task {
 
     fn at(&self, line: usize, why: Message) -> RunError {
         RunError::Data(message!("{}, line {}: {}", format!("'{}'", self.path.display()), line, why))
-    }
-
-    /// How many questions there are.
-    pub fn len(&self) -> usize {
-        self.questions.len()
-    }
-
-    /// Whether there are none: never.
-    pub fn is_empty(&self) -> bool {
-        self.questions.is_empty()
     }
 
     /// Asks all of them, `batch` choices at a time; nothing when `watch` said to stop.
@@ -224,9 +207,8 @@ impl Task {
         let most_written = MOST_WRITTEN.min(context / 2);
         let mut cutter = Cutter::new(tokenizer, context, most_written)?;
         let mut asked = Vec::new();
-        for question in &self.questions {
-            let cut = cutter.cut(question).map_err(|why| self.at(question.line, why))?;
-            asked.push(cut);
+        for (line, question) in &self.questions {
+            asked.push(cutter.cut(question).map_err(|why| self.at(*line, why))?);
         }
         let writes = self.shape == Shape::Gsm8k;
         let found = match writes {
@@ -235,15 +217,16 @@ impl Task {
         };
         let Some(found) = found else { return Ok(None) };
         let mut questions = Vec::new();
-        for (question, found) in self.questions.iter().zip(found) {
-            questions.push(question.judged(found).map_err(|why| self.at(question.line, why))?);
+        for ((line, question), found) in self.questions.iter().zip(found) {
+            questions
+                .push(judged(*line, &question.ways, found).map_err(|why| self.at(*line, why))?);
         }
         let rate = |name: &&'static str| Rate {
             name,
             right: questions.iter().filter(|q| q.right[name]).count(),
             of: questions.len(),
         };
-        let chances = self.questions.iter().filter_map(|question| match &question.ways {
+        let chances = self.questions.iter().filter_map(|(_, question)| match &question.ways {
             Ways::Choices { texts, .. } => Some(1.0 / texts.len() as f64),
             _ => None,
         });
@@ -251,8 +234,7 @@ impl Task {
         Ok(Some(Answers {
             shape: self.shape,
             rates: self.shape.counted().iter().map(rate).collect(),
-            guessing: (!chances.is_empty())
-                .then(|| chances.iter().sum::<f64>() / chances.len() as f64),
+            guessing: (!chances.is_empty()).then(|| Mean::of(&chances).mean),
             questions,
             cut: asked.iter().filter(|asked| asked.iter().any(|one| one.is_cut)).count(),
             begins_with: cutter.begun_with(),
@@ -261,42 +243,33 @@ impl Task {
     }
 }
 
-/// What a model says to a question.
-enum Said {
-    /// ln p of each continuation, and whether all its tokens are first choices.
-    Scores(Vec<(f64, bool)>),
-    Text(String),
+/// What a model says to a question: ln p of each continuation, with whether all its tokens are first choices; or what
+/// it writes.
+#[derive(Default)]
+struct Said {
+    scores: Vec<(f64, bool)>,
+    text: Option<String>,
 }
 
-impl Question {
-    fn judged(&self, said: Said) -> Result<Answered, Message> {
-        let mut answered = Answered { line: self.line, ..Answered::default() };
-        match (&self.ways, said) {
-            (Ways::Written(gold), Said::Text(text)) => {
-                answered.right = exact::matches(&text, gold).into_iter().collect();
-                answered.text = Some(text);
-            }
-            (ways, Said::Scores(scores)) => {
-                let logprobs: Vec<f64> = scores.iter().map(|of| of.0).collect();
-                if let Some(x) = logprobs.iter().find(|x| !x.is_finite()) {
-                    return Err(message!("the model's ln p of an answer is {}", x));
-                }
-                if let Ways::Choices { texts, right, .. } = ways {
-                    let of_one = texts.iter().zip(&logprobs);
-                    let norm: Vec<_> = of_one.map(|(c, x)| x / c.chars().count() as f64).collect();
-                    let both =
-                        [("acc", first_largest(&logprobs)), ("acc_norm", first_largest(&norm))];
-                    answered.right = both.map(|(name, best)| (name, best == *right)).into();
-                    answered.answer = Some(*right);
-                } else {
-                    answered.right.insert("acc", scores.iter().all(|of| of.1));
-                }
-                answered.logprobs = logprobs;
-            }
-            _ => {}
-        }
-        Ok(answered)
+fn judged(line: usize, ways: &Ways, said: Said) -> Result<Answered, Message> {
+    let logprobs: Vec<f64> = said.scores.iter().map(|of| of.0).collect();
+    if let Some(x) = logprobs.iter().find(|x| !x.is_finite()) {
+        return Err(message!("the model's ln p of an answer is {}", x));
     }
+    let mut answer = None;
+    let right = match ways {
+        Ways::Written(gold) => {
+            exact::matches(said.text.as_deref().unwrap_or_default(), gold).into()
+        }
+        Ways::Continuation(_) => [("acc", said.scores.iter().all(|of| of.1))].into(),
+        Ways::Choices { texts, right, .. } => {
+            answer = Some(*right);
+            let norm = texts.iter().zip(&logprobs).map(|(c, x)| x / c.chars().count() as f64);
+            let best = [first_largest(&logprobs), first_largest(&norm.collect::<Vec<_>>())];
+            [("acc", best[0] == *right), ("acc_norm", best[1] == *right)].into()
+        }
+    };
+    Ok(Answered { line, answer, logprobs, text: said.text, right })
 }
 
 fn first_largest(x: &[f64]) -> usize {
@@ -340,7 +313,7 @@ fn scored(
             return Ok(None);
         }
     }
-    Ok(Some(found.into_iter().map(Said::Scores).collect()))
+    Ok(Some(found.into_iter().map(|scores| Said { scores, text: None }).collect()))
 }
 
 /// What the model writes to every question, always the likeliest token, up to what ends it.
@@ -367,7 +340,8 @@ fn written(
         if stopped {
             return Ok(None);
         }
-        found.push(Said::Text(String::from_utf8_lossy(&text.text).into_owned()));
+        let text = Some(String::from_utf8_lossy(&text.text).into_owned());
+        found.push(Said { text, ..Said::default() });
     }
     watch(total, total);
     Ok(Some(found))

@@ -2,9 +2,9 @@
 
 use llm_core::base::{Message, escape::one_line};
 use llm_core::message;
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-use serde_json::Value;
-use std::fmt;
+use regex::Regex;
+use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
 /// The right number behind `####`.
 pub(super) const STRICT: &str = "exact_match,strict-match";
@@ -30,6 +30,14 @@ pub enum Shape {
     Answer,
 }
 
+/// A question.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Question {
+    /// What the model sees first.
+    pub context: String,
+    pub ways: Ways,
+}
+
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Ways {
@@ -41,32 +49,21 @@ pub(super) enum Ways {
     Written(String),
 }
 
-/// Keys that a shape has, and those that may stand beside them and say nothing.
-const KEYS: [(Shape, &[&str], &[&str]); 6] = [
-    (
-        Shape::HellaSwag,
-        &["ctx", "endings", "label"],
-        &["activity_label", "ctx_a", "ctx_b", "ind", "source_id", "split", "split_type"],
-    ),
-    (Shape::Arc, &["question", "choices", "answerKey"], &["id"]),
-    (
-        Shape::Blimp,
-        &["sentence_good", "sentence_bad"],
-        &[
-            "UID",
-            "field",
-            "lexically_identical",
-            "linguistics_term",
-            "one_prefix_method",
-            "pair_id",
-            "simple_LM_method",
-            "two_prefix_method",
-        ],
-    ),
-    (Shape::Choices, &["prompt", "choices", "answer"], &["id"]),
-    (Shape::Gsm8k, &["question", "answer"], &["id"]),
-    (Shape::Answer, &["prompt", "answer"], &["id"]),
+/// Marks in HellaSwag's texts.
+static MARKS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\[.*?\]").ok());
+
+/// Keys that a shape has, and those that may stand beside them.
+const KEYS: [(Shape, &str, &str); 6] = [
+    (Shape::HellaSwag, "ctx|endings|label", HELLASWAG),
+    (Shape::Arc, "question|choices|answerKey", "id"),
+    (Shape::Blimp, "sentence_good|sentence_bad", BLIMP),
+    (Shape::Choices, "prompt|choices|answer", "id"),
+    (Shape::Gsm8k, "question|answer", "id"),
+    (Shape::Answer, "prompt|answer", "id"),
 ];
+const HELLASWAG: &str = "activity_label|ctx_a|ctx_b|ind|source_id|split|split_type";
+const BLIMP: &str = "UID|field|lexically_identical|linguistics_term|one_prefix_method|pair_id|\
+    simple_LM_method|two_prefix_method";
 
 impl Shape {
     /// Name in JSON.
@@ -96,141 +93,96 @@ pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
-/// What a line asks: its shape, the context, and what is looked for.
+/// What a line asks.
 ///
 /// # Errors
 /// Why it is no question.
-pub(super) fn question(line: &str) -> Result<(Shape, String, Ways), Message> {
-    if !line.trim_start().starts_with('{') {
-        return Err(message!("it is no object ({{..}})"));
-    }
-    let mut all: Members = serde_json::from_str(line)
+pub(super) fn question(line: &str) -> Result<(Shape, Question), Message> {
+    let all: Map<String, Value> = serde_json::from_str(line)
         .map_err(|e| message!("it is no JSON: {}", e.to_string().replace("line 1 ", "")))?;
-    all.check_once()?;
     let has_all =
-        |(_, needed, _): &&(Shape, &[&str], &[&str])| needed.iter().all(|key| all.has(key));
-    let Some((shape, needed, besides)) = KEYS.iter().find(has_all) else {
+        |(_, needed, _): &&(Shape, &str, &str)| needed.split('|').all(|key| all.contains_key(key));
+    let Some((shape, needed, beside)) = KEYS.iter().find(has_all) else {
+        let keys: Vec<&str> = all.keys().map(|key| &**key).collect();
         return Err(message!(
             "its keys ({}) are not those of a question: ctx, endings, label; question, choices, answerKey; \
              sentence_good, sentence_bad; prompt, choices, answer; question, answer; or prompt, answer",
-            all.names()
+            one_line(&keys.join(", "))
         ));
     };
-    if let Some((key, _)) =
-        all.0.iter().find(|(key, _)| ![*needed, *besides].concat().contains(&&**key))
-    {
-        return Err(message!("'{}' is no key of {}", one_line(key), shape.name()));
+    let is_known = |key: &&String| needed.split('|').chain(beside.split('|')).any(|of| of == *key);
+    match all.keys().find(|key| !is_known(key)) {
+        Some(key) => Err(message!("'{}' is no key of {}", one_line(key), shape.name())),
+        None => Ok((*shape, read(*shape, &all)?)),
     }
-    let (context, ways) = all.read(*shape)?;
-    Ok((*shape, context, ways))
 }
 
-impl Members {
-    fn read(&mut self, shape: Shape) -> Result<(String, Ways), Message> {
-        match shape {
-            Shape::HellaSwag => self.hellaswag(),
-            Shape::Arc => {
-                let [Value::Object(of)] = [self.take("choices")] else {
-                    return Err(message!("its {} is no object with {}", "choices", "text, label"));
-                };
-                let mut of = Members(of.into_iter().collect());
-                let (texts, labels) = (of.texts("text")?, of.texts("label")?);
-                if texts.len() != labels.len() {
-                    return Err(message!(
-                        "it has {} choices and {} labels",
-                        texts.len(),
-                        labels.len()
-                    ));
-                }
-                let key = self.text("answerKey")?;
-                let right = labels.iter().position(|label| *label == key);
-                Ok((self.asked()?, choices(" ", texts, right, &key)?))
+fn read(shape: Shape, all: &Map<String, Value>) -> Result<Question, Message> {
+    let asked = || text(all, "question").map(|of| format!("Question: {of}\nAnswer:"));
+    let (context, ways) = match shape {
+        Shape::HellaSwag => hellaswag(all)?,
+        Shape::Arc => {
+            let none = Map::new();
+            let of = all["choices"].as_object().unwrap_or(&none);
+            let (texts, labels) = (texts(of, "text")?, texts(of, "label")?);
+            if texts.len() != labels.len() {
+                let (texts, labels) = (texts.len(), labels.len());
+                return Err(message!("it has {} choices and {} labels", texts, labels));
             }
-            Shape::Blimp => {
-                let texts = vec![self.text("sentence_good")?, self.text("sentence_bad")?];
-                if texts[0] == texts[1] {
-                    return Err(message!("both sentences are the same"));
-                }
-                Ok((String::new(), choices(" ", texts, Some(0), "")?))
-            }
-            Shape::Gsm8k => Ok((self.asked()?, Ways::Written(self.text("answer")?))),
-            Shape::Choices => {
-                let texts = self.texts("choices")?;
-                let answer = self.take("answer");
-                let right = match &answer {
-                    Value::String(text) => texts.iter().position(|choice| choice == text),
-                    other => number(other),
-                };
-                let answer = answer.as_str().map_or(answer.to_string(), str::to_owned);
-                Ok((self.text("prompt")?, choices("", texts, right, &answer)?))
-            }
-            Shape::Answer => {
-                let answer = self.text("answer")?;
-                if answer.is_empty() {
-                    return Err(message!("its {} is empty", "answer"));
-                }
-                Ok((self.text("prompt")?, Ways::Continuation(answer)))
-            }
+            let key = text(all, "answerKey")?;
+            let right = labels.iter().position(|label| *label == key);
+            (asked()?, choices(" ", texts, right, &all["answerKey"])?)
         }
-    }
+        Shape::Blimp => {
+            let texts = vec![text(all, "sentence_good")?, text(all, "sentence_bad")?];
+            if texts[0] == texts[1] {
+                return Err(message!("both sentences are the same"));
+            }
+            (String::new(), choices(" ", texts, Some(0), &Value::Null)?)
+        }
+        Shape::Gsm8k => (asked()?, Ways::Written(text(all, "answer")?)),
+        Shape::Choices => {
+            let (texts, answer) = (texts(all, "choices")?, &all["answer"]);
+            let of_text = |of: &str| texts.iter().position(|choice| choice == of);
+            let right = answer.as_str().map_or_else(|| number(answer), of_text);
+            (text(all, "prompt")?, choices("", texts, right, answer)?)
+        }
+        Shape::Answer => {
+            let answer = text(all, "answer")?;
+            if answer.is_empty() {
+                return Err(message!("its {} is empty", "answer"));
+            }
+            (text(all, "prompt")?, Ways::Continuation(answer))
+        }
+    };
+    Ok(Question { context, ways })
+}
 
-    fn hellaswag(&mut self) -> Result<(String, Ways), Message> {
-        let (ctx, endings) = (self.text("ctx")?, self.texts("endings")?);
-        let label = self.take("label");
-        let right = label.as_str().map_or_else(|| number(&label), |text| text.parse().ok());
-        let label = label.as_str().map_or(label.to_string(), str::to_owned);
-        if !["activity_label", "ctx_a", "ctx_b"].iter().any(|key| self.has(key)) {
-            return Ok((ctx, choices(" ", endings, right, &label)?));
-        }
-        let (about, a, b) =
-            (self.text("activity_label")?, self.text("ctx_a")?, self.text("ctx_b")?);
+fn hellaswag(all: &Map<String, Value>) -> Result<(String, Ways), Message> {
+    let (mut context, mut endings) = (text(all, "ctx")?, texts(all, "endings")?);
+    let label = &all["label"];
+    let right = label.as_str().map_or_else(|| number(label), |text| text.parse().ok());
+    if ["activity_label", "ctx_a", "ctx_b"].iter().any(|key| all.contains_key(*key)) {
+        let b = text(all, "ctx_b")?.to_lowercase();
         let mut rest = b.chars();
         let first: String = rest.next().into_iter().flat_map(char::to_uppercase).collect();
-        let context = clean(&format!("{about}: {a} {first}{}", rest.as_str().to_lowercase()));
-        let endings = endings.iter().map(|ending| clean(ending)).collect();
-        Ok((context, choices(" ", endings, right, &label)?))
+        let (about, a, rest) = (text(all, "activity_label")?, text(all, "ctx_a")?, rest.as_str());
+        context = clean(&format!("{about}: {a} {first}{rest}"));
+        endings = endings.iter().map(|ending| clean(ending)).collect();
     }
+    Ok((context, choices(" ", endings, right, label)?))
+}
 
-    fn asked(&mut self) -> Result<String, Message> {
-        Ok(format!("Question: {}\nAnswer:", self.text("question")?))
-    }
+fn text(all: &Map<String, Value>, key: &'static str) -> Result<String, Message> {
+    let text = all.get(key).and_then(Value::as_str);
+    text.map(str::to_owned).ok_or_else(|| message!("its {} is no text", key))
+}
 
-    fn has(&self, key: &str) -> bool {
-        self.0.iter().any(|(own, _)| own == key)
-    }
-
-    fn take(&mut self, key: &str) -> Value {
-        let of = self.0.iter_mut().find(|(own, _)| own == key);
-        of.map_or(Value::Null, |(_, value)| value.take())
-    }
-
-    fn text(&mut self, key: &'static str) -> Result<String, Message> {
-        match self.take(key) {
-            Value::String(text) => Ok(text),
-            _ => Err(message!("its {} is no text", key)),
-        }
-    }
-
-    fn texts(&mut self, key: &'static str) -> Result<Vec<String>, Message> {
-        let Value::Array(all) = self.take(key) else {
-            return Err(message!("its {} is no list of texts", key));
-        };
-        let text = |value: Value| value.as_str().map(str::to_owned);
-        let texts = all.into_iter().map(text).collect::<Option<_>>();
-        texts.ok_or_else(|| message!("its {} is no list of texts", key))
-    }
-
-    fn names(&self) -> String {
-        one_line(&self.0.iter().map(|(key, _)| &**key).collect::<Vec<_>>().join(", "))
-    }
-
-    fn check_once(&self) -> Result<(), Message> {
-        let twice = |i: &usize| self.0[..*i].iter().any(|(key, _)| *key == self.0[*i].0);
-        match (0..self.0.len()).find(twice) {
-            Some(i) => Err(message!("it has the key '{}' twice", one_line(&self.0[i].0))),
-            None => Ok(()),
-        }
-    }
+fn texts(all: &Map<String, Value>, key: &'static str) -> Result<Vec<String>, Message> {
+    let list = all.get(key).and_then(Value::as_array);
+    let texts =
+        list.and_then(|list| list.iter().map(|of| of.as_str().map(str::to_owned)).collect());
+    texts.ok_or_else(|| message!("its {} is no list of texts", key))
 }
 
 fn number(value: &Value) -> Option<usize> {
@@ -241,18 +193,16 @@ fn choices(
     delimiter: &'static str,
     texts: Vec<String>,
     right: Option<usize>,
-    named: &str,
+    answer: &Value,
 ) -> Result<Ways, Message> {
-    if texts.len() < 2 {
-        return Err(message!("it has {} choices, two are needed", texts.len()));
-    }
-    if texts.iter().any(String::is_empty) {
-        return Err(message!("one of its choices is empty"));
-    }
-    match right.filter(|&right| right < texts.len()) {
+    let count = texts.len();
+    match right.filter(|&right| right < count) {
+        _ if count < 2 => Err(message!("it has {} choices, two are needed", count)),
+        _ if texts.iter().any(String::is_empty) => Err(message!("one of its choices is empty")),
         Some(right) => Ok(Ways::Choices { delimiter, texts, right }),
         None => {
-            Err(message!("its answer '{}' is none of its {} choices", one_line(named), texts.len()))
+            let named = one_line(&answer.as_str().map_or(answer.to_string(), str::to_owned));
+            Err(message!("its answer '{}' is none of its {} choices", named, count))
         }
     }
 }
@@ -260,41 +210,6 @@ fn choices(
 /// A text of HellaSwag without the marks of the pages that it comes from: the harness's `preprocess`.
 fn clean(text: &str) -> String {
     let text = text.trim_matches(is_space).replace(" [title]", ". ");
-    let mut cleaned = String::new();
-    let mut rest = &*text;
-    while let Some((before, after)) = rest.split_once('[') {
-        cleaned += before;
-        // Of one line: `\[.*?\]`.
-        rest = match after.split_once(']').filter(|(inside, _)| !inside.contains('\n')) {
-            Some((_, after)) => after,
-            None => {
-                cleaned.push('[');
-                after
-            }
-        };
-    }
-    (cleaned + rest).replace("  ", " ")
-}
-
-/// The members of an object, also those that stand there twice.
-struct Members(Vec<(String, Value)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Members, D::Error> {
-        struct All;
-        impl<'de> Visitor<'de> for All {
-            type Value = Members;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut all = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    all.push(member);
-                }
-                Ok(Members(all))
-            }
-        }
-        from.deserialize_map(All)
-    }
+    let bare = MARKS.as_ref().map_or(text.as_str().into(), |marks| marks.replace_all(&text, ""));
+    bare.replace("  ", " ")
 }

@@ -100,7 +100,10 @@ fn what_cannot_be_asked_is_refused_by_its_line() {
         (r#"{"text": "a"}"#, &["line 1: its keys (text)"]),
         (&CHOICES.replace(r#""cat"}"#, "7}"), &["line 1: its answer '7'"]),
         (&CHOICES.replace("sky", "猫"), &["line 1: '猫' (U+732B)"]),
-        (&CHOICES.replace("sky", &"the".repeat(9)), &["line 1: an answer is 28 tokens"]),
+        (
+            &CHOICES.replace("sky", &"the".repeat(9)),
+            &["line 1: an answer has 28 tokens of its own, not 1 to 16"],
+        ),
         ("\u{feff}\n\n{}", &["line 3: its keys ()"]),
     ] {
         sandbox.write("task.jsonl", text.as_bytes());

@@ -17,6 +17,7 @@
 //! | [`folder`] | where a run is kept, and found again |
 //! | [`data`] | training and validation data |
 //! | [`talk`] | a conversation with a model |
+//! | [`tasks`] | question sets, and how often a model's answer is right |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`device`] | who computes the steps: the CPU, or a GPU |
 //! | [`options`] | what a run is asked for |
@@ -50,6 +51,8 @@ pub mod folder;
 pub mod data;
 
 pub mod talk;
+
+pub mod tasks;
 
 pub mod tokenizers;
 

@@ -8,6 +8,7 @@ mod chats;
 mod every_verb;
 mod import_chats;
 mod others;
+mod questions;
 mod refusals;
 #[cfg(unix)]
 mod signals;

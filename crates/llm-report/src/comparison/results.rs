@@ -2,12 +2,14 @@
 
 use super::conclusions::conclude;
 use super::costs::{AtLength, Costs};
+use super::ladder::{Measured, climbed};
 use super::variant::{HEADS, KIND, Variant, by_name};
 use crate::bilingual::Bilingual;
-use crate::data::{Compared, ComparedCosts, Comparison};
+use crate::data::{Climbed, Compared, ComparedCosts, Comparison};
 use crate::facts::Shared;
 use llm_core::base::Message;
 use llm_run::data::Report;
+use llm_run::ladder::Ladder;
 use llm_stories::FactKind;
 use serde::Serialize;
 
@@ -52,6 +54,8 @@ pub struct Results {
     pub common: Shared,
     /// What is trained with each seed.
     pub variants: Vec<Variant>,
+    /// The rules of the sizes, where they are those of a ladder.
+    pub ladder: Option<Ladder>,
     /// The floor of the stories' loss, see [`Comparison`].
     pub floor: Option<f64>,
     /// Facts right without reading, see [`Comparison`].
@@ -91,11 +95,24 @@ impl Results {
             without_reading: self.without_reading,
             differences: Vec::new(),
             conclusion: Vec::new(),
+            ladder: self.ladder.as_ref().map(|of| self.climbed(of)),
         };
         let (differences, said) = conclude(&comparison, self.planned(), &self.ran_away());
         comparison.differences = differences;
         comparison.conclusion = said.into_iter().map(Bilingual::from).collect();
         comparison
+    }
+
+    /// The laws of the sizes so far.
+    fn climbed(&self, of: &Ladder) -> Climbed {
+        let rows: Vec<_> = self.variants.iter().map(|of| (of, self.row(of))).collect();
+        let measured = |(variant, row)| {
+            let row: &Compared = row;
+            let is_whole = row.loss.len() == self.common.seeds.len();
+            Measured { variant, row, is_whole }
+        };
+        let all: Vec<_> = rows.iter().map(|(variant, row)| measured((*variant, row))).collect();
+        climbed(of, &all, self.floor)
     }
 
     /// The kinds of trainings of which some ran away, and how many.
@@ -122,6 +139,7 @@ impl Results {
             head_dim: of.head_dim,
             parameters: of.parameters,
             tokens: of.steps.saturating_mul(of.tokens_per_step),
+            rung: of.rung.clone(),
             seeds: runs.iter().map(|run| run.seed).collect(),
             loss: runs.iter().map(|run| run.report.evaluation.loss).collect(),
             seconds: runs.iter().map(|run| run.seconds).collect(),

@@ -2,6 +2,7 @@
 //! differ, and what comes of it.
 
 mod estimated;
+mod ladder;
 mod tables;
 mod vary;
 
@@ -13,10 +14,11 @@ use crate::messages::lasting;
 use crate::program::Program;
 use crate::signals::Signals;
 use estimated::estimated;
+use ladder::{at_each_size, ladder, rungs};
 use llm_core::base::{Message, escape, thousands};
 use llm_core::settings::Value;
 use llm_core::{counted, message};
-use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once};
+use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once, rules};
 use llm_report::{Shared, from_to};
 use llm_run::folder::EmptyFolder;
 use llm_run::models::Heads;
@@ -48,26 +50,40 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         return usage(message!("compare: {} has one attention head; use {} compare", of, other));
     }
     check_flags(args)?;
+    ladder::check(args)?;
     let seeds = seeds(args)?;
     let by_heads = args.by_heads();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
     let plan = Plan::new(&program.models, &args.training(first).options(), &|_, _| ())?;
     let heads = heads(program, args, &plan)?;
     let varied = variants(program, args, &heads)?;
+    let ladder = ladder(args, &plan, &varied)?;
     // What one of them is refused for is said before another is trained.
     let notes = plan.notes.iter().map(llm_messages::note).collect();
     let data = SharedData::of(plan);
+    let varied = match &ladder {
+        Some(of) => at_each_size(program, args, &data, of, varied)?,
+        None => varied.into_iter().map(|of| (of, None)).collect(),
+    };
     let (mut first, mut variants, mut trainings) = (None, Vec::new(), Vec::new());
-    for (settings, args) in varied {
-        let SharedDecision { config, recipe, parameters, head_dim } =
+    for ((settings, args), rung) in varied {
+        let SharedDecision { config, recipe, parameters, head_dim, .. } =
             data.decided(&program.models, &args.options())?;
-        let n_heads = whole(&args.heads.0, "heads").map_or(1, |n| n as usize);
+        let n_heads = whole(&args.given(), "heads").map_or(1, |n| n as usize);
         let steps = recipe.total_steps;
         if steps == 0 {
             return usage("--steps 0: nothing would be learned");
         }
         let tokens_per_step = recipe.tokens_per_step();
-        variants.push(Variant { settings, n_heads, head_dim, parameters, steps, tokens_per_step });
+        variants.push(Variant {
+            settings,
+            n_heads,
+            head_dim,
+            parameters,
+            steps,
+            tokens_per_step,
+            rung,
+        });
         trainings.push(args);
         first.get_or_insert((config, recipe, parameters));
     }
@@ -107,6 +123,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         results: Results {
             common,
             variants,
+            ladder,
             floor: stories.map(|s| s.floor),
             without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
             runs: Vec::new(),
@@ -269,6 +286,12 @@ impl Comparing<'_> {
         ];
         self.notes.iter().for_each(|note| self.say(note));
         lines.iter().for_each(|line| self.say(line));
+        self.results.ladder.iter().flat_map(rules).for_each(|rule| self.say(rule));
+        let sizes = self.results.variants.iter();
+        let sizes: Vec<_> = sizes.filter_map(|of| Some((of.values(), of.rung.as_ref()?))).collect();
+        if !sizes.is_empty() {
+            self.say(rungs(&sizes, room()).trim_end().to_string());
+        }
     }
 
     /// All trainings, a seed of every variant before the next seed: whenever it ends, every variant
@@ -311,7 +334,8 @@ impl Comparing<'_> {
                 facts.unwrap_or_default(),
                 run.seconds
             ));
-            if i == 0 && left > 0 {
+            // Sizes take times of their own.
+            if i == 0 && left > 0 && self.results.ladder.is_none() {
                 let rest = lasting(left as f64 * begin.elapsed().as_secs_f64());
                 self.say(message!("        about {} for the other {}", rest, left));
             }

@@ -23,7 +23,7 @@ flags! {
     #[command(
         mut_arg("data", |arg| arg.help(
             "Text to learn: files and folders; `-` is standard input [default: built-in stories] \
-             zh: 要学的文本：文件和目录；`-` 是标准输入 [默认：内置故事]"
+             zh: 要学的文件和目录；`-` 是标准输入 [默认：内置故事]"
         )),
         mut_arg("end_of_text", |arg| arg.help(
             "Where a text ends: none, files or marked, as in training \
@@ -41,20 +41,20 @@ flags! {
         /// combination
         /// zh: 比较这项设置的值，lr=1e-3,3e-3；可重复：全部组合
         vary: Vec<String> = "FLAG=V,V,...";
-        /// Sizes tiny, mini, small, medium, large, or numbers of layers: width, heads, rate and steps
-        /// follow by rules, which are printed, and a law of the loss is fitted
-        /// zh: 比较几种尺寸：tiny、mini、small、medium、large 或层数；宽度、头数、学习率、步数按印出的规则定，并拟合损失的定律
+        /// Compare sizes, tiny,mini,small,medium,large or numbers of layers: width, heads, rate and
+        /// steps follow by rules, which are printed, and a law of the loss is fitted
+        /// zh: 比较几种尺寸，tiny,mini,small 或层数：宽度、头数、学习率和步数按印出的规则定，并拟合定律
         ladder: Vec<String> = "SIZE,..." [value_delimiter = ','];
         /// Tokens that a size of --ladder learns for each parameter of its blocks [default: 10]
-        /// zh: --ladder 的每种尺寸为块里的每个参数学多少词元 [默认：10]
-        tokens_per_parameter: Option<f64> = "K" rare [
-            visible_alias = "target-param-data-ratio", requires = "ladder",
+        /// zh: --ladder 为块里的每个参数学多少词元 [默认：10]
+        token_ratio: Option<f64> = "K" rare [
+            alias = "target-param-data-ratio", requires = "ladder",
         ];
         /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
         /// zh: 每种训练几次，种子为 --seed、--seed + 1…… [默认：3]
         seeds: Option<u64> = "N";
         /// Compare equals: N trainings against N others, with other seeds alone
-        /// zh: 拿相同的比相同的：N 次对另外 N 次，只有种子不同
+        /// zh: 拿相同的比相同的：N 次对另外 N 次，只换种子
         aa: Option<u64> = "N" [conflicts_with_all = ["vary", "heads", "seeds", "ladder"]];
         /// Measure the validation loss of each after every N steps; 0: only at the end [default:
         /// 250]

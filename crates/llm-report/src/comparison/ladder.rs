@@ -200,3 +200,127 @@ fn words(
     }
     said
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules_of() -> Ladder {
+        Ladder { tokens_per_parameter: 10.0, usual_width: 128, optimizer: "muon".into() }
+    }
+
+    fn variant(layers: u64, other: Option<&str>) -> Variant {
+        let (size, d_model) = (layers.to_string(), 32 * layers);
+        let other = other.map(|value| ("clip".to_string(), value.to_string()));
+        let block_parameters = 12 * layers * d_model * d_model;
+        let tokens = 10 * block_parameters;
+        Variant {
+            settings: other.into_iter().chain([(SIZE.to_string(), size.clone())]).collect(),
+            n_heads: layers as usize,
+            head_dim: 32,
+            parameters: block_parameters,
+            steps: tokens / 768,
+            tokens_per_step: 768,
+            rung: Some(Rung {
+                size,
+                layers,
+                d_model,
+                n_heads: layers,
+                block_parameters,
+                parameters: block_parameters,
+                steps: tokens / 768,
+                tokens,
+                passes: tokens as f64 / 1e6,
+                lr: 4e-3,
+                is_limited: false,
+            }),
+        }
+    }
+
+    /// The losses of a planted law, three seeds of each size.
+    fn row(of: &Variant, floor: f64) -> Compared {
+        let n = of.parameters as f64;
+        let seed = |noise: f64| floor + 14.0 * n.powf(-0.27) + noise;
+        Compared { loss: [-0.004, 0.001, 0.003].map(seed).to_vec(), ..Compared::default() }
+    }
+
+    fn laws(variants: &[Variant], rows: &[Compared], whole: &[bool]) -> Vec<SizeLaw> {
+        let all = variants.iter().zip(rows).zip(whole);
+        let all =
+            all.map(|((variant, row), is_whole)| Measured { variant, row, is_whole: *is_whole });
+        climbed(&rules_of(), &all.collect::<Vec<_>>(), None).laws
+    }
+
+    /// Of sizes without other settings: what is said.
+    fn said(variants: &[Variant], whole: &[bool]) -> Vec<String> {
+        let rows: Vec<_> = variants.iter().map(|of| row(of, 1.0)).collect();
+        let laws = laws(variants, &rows, whole);
+        assert_eq!(laws.len(), 1);
+        laws[0].said.iter().map(|of| of.en.clone()).collect()
+    }
+
+    #[test]
+    fn a_law_is_one_line_and_a_curve() {
+        let variants: Vec<_> = [3, 1, 4, 2].map(|layers| variant(layers, None)).into();
+        let lines = said(&variants, &[true; 4]);
+        let begin = "Law: validation loss ≈ ";
+        assert!(lines[0].starts_with(begin) && lines[0].contains("·N^-0.2"), "{}", lines[0]);
+        assert!(
+            lines[0].contains("; ten times the parameters of 4, and the tokens: 1."),
+            "{lines:?}"
+        );
+        assert!(lines[1].contains("12 runs"), "{lines:?}");
+        assert!(lines[2].contains("are 78.6 passes over this text"), "{lines:?}");
+        let rows: Vec<_> = variants.iter().map(|of| row(of, 1.0)).collect();
+        let law = &laws(&variants, &rows, &[true; 4])[0];
+        let sizes: Vec<_> = law.points.iter().map(|of| of.size.as_str()).collect();
+        assert_eq!(sizes, ["1", "2", "3", "4"]);
+        let found = law.law.as_ref().unwrap();
+        let (first, last) = (found.curve[0], found.curve[POINTS - 1]);
+        assert!(
+            (first[0] / 12_288.0 - 1.0).abs() < 1e-9 && (last[0] / 7_864_320.0 - 1.0).abs() < 1e-9
+        );
+        assert!(found.curve.iter().all(|[_, loss, low, high]| low <= loss && loss <= high));
+        let truth = 1.0 + 14.0 * 7_864_320f64.powf(-0.27);
+        assert!(found.ten_times[2] <= truth && truth <= found.ten_times[3], "{found:?}");
+        let zh = &law.said[0].zh;
+        assert!(zh.starts_with("定律：验证损失") && !zh.contains('{'), "{zh}");
+    }
+
+    #[test]
+    fn what_bears_no_law_is_named() {
+        let of = |depths: &[u64]| depths.iter().map(|n| variant(*n, None)).collect::<Vec<_>>();
+        assert_eq!(said(&of(&[1, 2]), &[true; 2]), ["No law: 2 sizes, and it takes 3."]);
+        let three = said(&of(&[1, 2, 3]), &[true; 3]);
+        assert!(three.last().is_some_and(|line| line.contains("passes")), "{three:?}");
+        assert!(three.iter().any(|line| line.contains("floor is taken to be 0.000")), "{three:?}");
+        let cut = said(&of(&[1, 2, 3, 4]), &[true, true, false, true]);
+        assert_eq!(cut, ["No law: runs of 3 diverged or are not done."]);
+        let mut limited = of(&[1, 2, 3, 4]);
+        limited[3].rung.as_mut().unwrap().is_limited = true;
+        assert!(said(&limited, &[true; 4])[0].contains("the limit of steps ended some sizes"));
+        limited.iter_mut().for_each(|of| of.rung.as_mut().unwrap().is_limited = true);
+        let all = said(&limited, &[true; 4]);
+        assert!(all[0].contains("with as many tokens") && all.len() == 2, "{all:?}");
+        let variants = of(&[1, 2, 3, 4]);
+        let mut rows: Vec<_> = variants.iter().map(|of| row(of, 1.0)).collect();
+        rows[2].loss = rows[0].loss.clone();
+        let law = &laws(&variants, &rows, &[true; 4])[0];
+        assert!(law.law.is_none());
+        assert_eq!(law.said[0].en, "No law: the loss of 3 is not below that of 2.");
+    }
+
+    #[test]
+    fn every_other_setting_has_a_law_of_its_own() {
+        let of = |other| (1..=4).map(move |layers| variant(layers, Some(other)));
+        let variants: Vec<_> = of("0").chain(of("1")).collect();
+        let floor = |of: &Variant| if of.settings[0].1 == "0" { 0.5 } else { 1.5 };
+        let rows: Vec<_> = variants.iter().map(|of| row(of, floor(of))).collect();
+        let laws = laws(&variants, &rows, &[true; 8]);
+        let names: Vec<_> = laws.iter().map(|law| law.of.as_str()).collect();
+        assert_eq!(names, ["0", "1"]);
+        let floors: Vec<_> = laws.iter().map(|law| law.law.as_ref().unwrap().floor).collect();
+        assert!((floors[1] - floors[0] - 1.0).abs() < 0.01, "{floors:?}");
+        assert!(laws[1].said[0].en.starts_with("Law of 1: "));
+    }
+}

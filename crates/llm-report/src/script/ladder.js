@@ -28,10 +28,10 @@ function lawPicture(laws) {
         dot([Math.log10(n), loss], { class: `hollow k-${color}`, r: 5.5 }, `${say('tenTimes')}: ${fixed(loss, 3)} (${fixed(least, 3)}–${fixed(most, 3)})`));
     }
     points.forEach(({ size, n, losses }) => losses.forEach(loss => picture.append(dot([Math.log10(n), loss], { class: `seed f-${color}`, r: 4.5 }, `${of ? `${of}, ` : ''}${size}: ${fixed(loss, 4)}`))));
-    legend.append(legendEntry(of || say('law'), { class: `k-${color}`, 'stroke-width': 3 }));
+    if (law || of) legend.append(legendEntry(of || say('law'), { class: `k-${color}`, 'stroke-width': 3 }));
   });
   if (laws.some(({ law }) => law)) legend.append(legendEntry(say('beyond'), { class: 'dashed k-0', 'stroke-width': 2 }));
-  return el('div', {}, legend, figure(say('lawTitle'), picture));
+  return el('div', {}, legend, el('figure', {}, picture));
 }
 
 /** What a comparison shows of its ladder: the rules, the sizes that they make, and the laws. */

@@ -20,9 +20,9 @@ pub(super) fn check(args: &CompareArgs) -> Result<()> {
     if let Some(twice) = (1..sizes.len()).find(|&i| depths[..i].contains(&depths[i])) {
         return usage(message!("--ladder: {} is there twice", sizes[twice]));
     }
-    let tokens = args.tokens_per_parameter.unwrap_or(TOKENS_PER_PARAMETER);
+    let tokens = args.token_ratio.unwrap_or(TOKENS_PER_PARAMETER);
     if !(tokens > 0.0 && tokens.is_finite()) {
-        return usage(message!("--tokens-per-parameter {}: give a number above 0", tokens));
+        return usage(message!("--token-ratio {}: give a number above 0", tokens));
     }
     let given = args.training(args.heads.first().copied()).given();
     let moved = || MOVED.into_iter().filter(|name| *name != "steps");
@@ -47,7 +47,7 @@ pub(super) fn ladder(args: &CompareArgs, plan: &Plan, varied: &[Varied]) -> Resu
     if let Some((name, _)) = varied.into_iter().find(is_moved) {
         return refused(name);
     }
-    let tokens = args.tokens_per_parameter.unwrap_or(TOKENS_PER_PARAMETER);
+    let tokens = args.token_ratio.unwrap_or(TOKENS_PER_PARAMETER);
     let trainer = &plan.trainer;
     Ok(Some(Ladder::new(tokens, trainer.model.config().d_model, &trainer.recipe)))
 }

@@ -41,7 +41,7 @@ pub enum NoLaw {
     FewSizes,
     /// A mean loss is not below that of the next smaller size.
     Rises {
-        /// Its number among the sizes, the smallest being 0.
+        /// Position of the larger one among the sizes, the smallest at 0.
         at: usize,
     },
     /// The interval of α includes 0: the loss need not fall at all, or not as a power.
@@ -92,7 +92,7 @@ impl Law {
             return Err(NoLaw::Rises { at });
         }
         let best = means.best();
-        let Scatter { most, by_sizes } = means.scatter(sizes, best.squares);
+        let (most, by_sizes) = means.scatter(sizes, best.squares);
         let is_in = |exponent| means.line(exponent).squares <= most;
         let [lowest, highest] = EXPONENTS;
         match (is_in(lowest), is_in(highest)) {
@@ -185,12 +185,6 @@ impl Line {
     }
 }
 
-/// How far runs lie from the curve.
-struct Scatter {
-    most: f64,
-    by_sizes: bool,
-}
-
 impl Means {
     fn of(sizes: &[SizeLosses], least: f64) -> Means {
         let middle = Mean::of(&sizes.iter().map(|of| of.n.ln()).collect::<Vec<_>>()).mean;
@@ -247,7 +241,8 @@ impl Means {
         self.line((0.5 * (a + b)).exp())
     }
 
-    fn scatter(&self, sizes: &[SizeLosses], squares: f64) -> Scatter {
+    /// The squares that a curve of the interval may have, and whether sizes decide them alone.
+    fn scatter(&self, sizes: &[SizeLosses], squares: f64) -> (f64, bool) {
         let of_sizes = (self.sizes.len() - self.parameters()) as f64;
         let of_seeds = self.runs - self.sizes.len() as f64;
         let seeds: f64 = sizes.iter().map(|of| squares_of(&of.losses)).sum();
@@ -260,7 +255,7 @@ impl Means {
         };
         let t = StudentsT::new(0.0, 1.0, free)
             .map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - RISK / 2.0));
-        Scatter { most: squares + t * t * sum / free, by_sizes }
+        (squares + t * t * sum / free, by_sizes)
     }
 }
 
@@ -316,8 +311,8 @@ mod tests {
         }
     }
 
-    /// Of draws with noise: the share that has a law, and the shares of these whose intervals hold the exponent
-    /// and the loss of ten times the parameters.
+    /// The share of draws with noise that has a law, and the shares of these whose intervals hold the exponent and
+    /// the loss of ten times the parameters.
     fn held(law: Planted, [sizes, seeds]: [usize; 2], sd: f64) -> [f64; 3] {
         const DRAWS: usize = 500;
         let mut rng = ChaCha8Rng::seed_from_u64(3);

@@ -307,7 +307,7 @@ pub struct SizeLaw {
     pub points: Vec<LawPoint>,
     /// The law that was found; none where the points do not bear one.
     pub law: Option<FoundLaw>,
-    /// The law in words, or why there is none.
+    /// The law in words, or why it is refused.
     pub said: Vec<Bilingual>,
 }
 
@@ -337,7 +337,7 @@ pub struct FoundLaw {
     pub by_sizes: bool,
     /// N, the loss, and its interval, from the smallest size to ten times the largest.
     pub curve: Vec<[f64; 4]>,
-    /// The same at ten times the largest.
+    /// Point of the curve at ten times the largest.
     pub ten_times: [f64; 4],
 }
 

@@ -56,6 +56,7 @@ fn ladder(values: &mut Values) {
         flatten(row, &mut rows);
     }
     flatten(&all["ladder"]["law"], &mut law);
+    law[2] = -law[2]; // as the equation has it
     values.insert("ladder.rows", rows);
     values.insert("ladder.law", law);
     values.insert("ladder.risk", vec![100.0 * (1.0 - RISK)]);

@@ -1,8 +1,8 @@
 //! Sizes of a ladder: the rules that made them, and the law of their losses.
 
-use super::variant::{SIZE, Variant};
+use super::variant::{SIZE, Variant, each_once};
 use crate::bilingual::Bilingual;
-use crate::data::{Climbed, Compared, FoundLaw, LawPoint, SizeLaw};
+use crate::data::{Climbed, FoundLaw, LawPoint, SizeLaw};
 use llm_core::base::Message;
 use llm_core::message;
 use llm_lens::law::{Expected, FEWEST_SIZES, Law, NoLaw, SizeLosses};
@@ -38,8 +38,9 @@ pub fn rules(of: &Ladder) -> [Message; 3] {
 /// A size with what was measured of it.
 pub(super) struct Measured<'a> {
     pub(super) variant: &'a Variant,
-    pub(super) row: &'a Compared,
-    /// Whether all of its runs are done, and none ran away.
+    /// The losses of its seeds.
+    pub(super) losses: Vec<f64>,
+    /// Whether all runs are done, and none ran away.
     pub(super) is_whole: bool,
 }
 
@@ -49,7 +50,7 @@ pub(super) fn climbed(of: &Ladder, all: &[Measured<'_>], floor: Option<f64>) -> 
         let settings = of.variant.settings.iter();
         settings.filter(|(name, _)| name != SIZE).map(|(_, value)| value.clone()).collect()
     };
-    let combinations = super::results::each_once(all.iter().map(others));
+    let combinations = each_once(all.iter().map(others));
     let law = |combination: Vec<String>| {
         let these: Vec<_> = all.iter().filter(|of| others(of) == combination).collect();
         size_law(combination.join("/"), &these, floor.unwrap_or(0.0))
@@ -68,7 +69,7 @@ fn size_law(of: String, all: &[&Measured<'_>], floor: f64) -> SizeLaw {
     let point = |(rung, of): &(&Rung, &Measured<'_>)| LawPoint {
         size: rung.size.clone(),
         n: rung.block_parameters,
-        losses: of.row.loss.clone(),
+        losses: of.losses.clone(),
     };
     let points: Vec<_> = rungs.iter().map(point).collect();
     let sizes = points.iter().map(|of| SizeLosses { n: of.n as f64, losses: of.losses.clone() });
@@ -238,20 +239,24 @@ mod tests {
     }
 
     /// The losses of a planted law, three seeds of each size.
-    fn row(of: &Variant, floor: f64) -> Compared {
+    fn row(of: &Variant, floor: f64) -> Vec<f64> {
         let n = of.parameters as f64;
         let seed = |noise: f64| floor + 14.0 * n.powf(-0.27) + noise;
-        Compared { loss: [-0.004, 0.001, 0.003].map(seed).to_vec(), ..Compared::default() }
+        [-0.004, 0.001, 0.003].map(seed).to_vec()
     }
 
-    fn laws(variants: &[Variant], rows: &[Compared], whole: &[bool]) -> Vec<SizeLaw> {
+    fn laws(variants: &[Variant], rows: &[Vec<f64>], whole: &[bool]) -> Vec<SizeLaw> {
         let all = variants.iter().zip(rows).zip(whole);
-        let all =
-            all.map(|((variant, row), is_whole)| Measured { variant, row, is_whole: *is_whole });
+        let measured = |((variant, losses), whole): ((_, &Vec<f64>), &bool)| Measured {
+            variant,
+            losses: losses.clone(),
+            is_whole: *whole,
+        };
+        let all = all.map(measured);
         climbed(&rules_of(), &all.collect::<Vec<_>>(), None).laws
     }
 
-    /// Of sizes without other settings: what is said.
+    /// What is said of sizes without other settings.
     fn said(variants: &[Variant], whole: &[bool]) -> Vec<String> {
         let rows: Vec<_> = variants.iter().map(|of| row(of, 1.0)).collect();
         let laws = laws(variants, &rows, whole);
@@ -304,7 +309,7 @@ mod tests {
         assert!(all[0].contains("with as many tokens") && all.len() == 2, "{all:?}");
         let variants = of(&[1, 2, 3, 4]);
         let mut rows: Vec<_> = variants.iter().map(|of| row(of, 1.0)).collect();
-        rows[2].loss = rows[0].loss.clone();
+        rows[2] = rows[0].clone();
         let law = &laws(&variants, &rows, &[true; 4])[0];
         assert!(law.law.is_none());
         assert_eq!(law.said[0].en, "No law: the loss of 3 is not below that of 2.");

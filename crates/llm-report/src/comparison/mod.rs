@@ -32,5 +32,5 @@ mod files;
 
 pub use costs::Costs;
 pub use ladder::rules;
-pub use results::{Diverged, Results, Run, each_once};
-pub use variant::{HEADS, KIND, SIZE, Variant};
+pub use results::{Diverged, Results, Run};
+pub use variant::{HEADS, KIND, SIZE, Variant, each_once};

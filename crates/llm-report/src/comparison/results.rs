@@ -105,14 +105,11 @@ impl Results {
 
     /// The laws of the sizes so far.
     fn climbed(&self, of: &Ladder) -> Climbed {
-        let rows: Vec<_> = self.variants.iter().map(|of| (of, self.row(of))).collect();
-        let measured = |(variant, row)| {
-            let row: &Compared = row;
-            let is_whole = row.loss.len() == self.common.seeds.len();
-            Measured { variant, row, is_whole }
+        let measured = |variant| {
+            let losses = self.row(variant).loss;
+            Measured { variant, is_whole: losses.len() == self.common.seeds.len(), losses }
         };
-        let all: Vec<_> = rows.iter().map(|(variant, row)| measured((*variant, row))).collect();
-        climbed(of, &all, self.floor)
+        climbed(of, &self.variants.iter().map(measured).collect::<Vec<_>>(), self.floor)
     }
 
     /// The kinds of trainings of which some ran away, and how many.
@@ -168,15 +165,5 @@ fn costs(of: &Variant, runs: &[&Run]) -> Option<ComparedCosts> {
         cache_bytes: first.cache_bytes_per_token,
         at_lengths: first.at_lengths.iter().map(at).collect(),
         refused: first.at_lengths.iter().any(|length| length.refused),
-    })
-}
-
-/// Without those that came before, in order.
-pub fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    all.fold(Vec::new(), |mut kept, one| {
-        if !kept.contains(&one) {
-            kept.push(one);
-        }
-        kept
     })
 }

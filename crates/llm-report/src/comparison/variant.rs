@@ -76,6 +76,16 @@ impl Variant {
     }
 }
 
+/// Without those that came before, in order.
+pub fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut kept, one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+        kept
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,6 +22,7 @@
 //! | [`device`] | who computes the steps: the CPU, or a GPU |
 //! | [`options`] | what a run is asked for |
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
+//! | [`ladder`] | sizes by name, with all that goes with a size |
 //! | [`config`] | the settings of a run as TOML |
 //! | [`machine`] | what a run runs on |
 //! | `timing` | how long a training step takes |
@@ -61,6 +62,8 @@ pub mod device;
 pub mod options;
 
 pub mod plan;
+
+pub mod ladder;
 
 pub mod config;
 

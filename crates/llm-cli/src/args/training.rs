@@ -147,7 +147,7 @@ flags! {
         /// How long.
         ..length: Typed<LENGTH>;
         /// Steps as passes over the training data; with --load: that many more
-        /// zh: 把步数说成训练数据的遍数；加 --load 时是再走这么多遍
+        /// zh: 步数，以训练数据的遍数计；加 --load 时再走这么多遍
         epochs: Option<f64> = "X" rare [conflicts_with = "steps"];
         /// Choose sizes, tokenizer, dropout and steps, as far as they are not typed, for a run on
         /// --data that takes about this long here (90s, 10m, 1h30m); what is chosen is said
@@ -165,7 +165,7 @@ flags! {
         /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
         max_time: Option<Duration> = "TIME" [value_parser = duration];
         /// Stop when N measurements in a row bring no better validation loss; 0: never
-        /// zh: 连续 N 次测量验证损失都没有变好，就停；0 表示不这样停
+        /// zh: 连续 N 次测量验证损失都没有变好就停；0：从不
         patience: Option<u64> = "N" rare;
         /// Leave out updates whose loss or gradient norm stands out by more than Z standard
         /// deviations (6 is usual); 0: none

@@ -9,6 +9,7 @@ use llm_core::base::replace_file;
 use llm_core::{Error, IoAction};
 use llm_run::Result;
 use llm_run::folder::REPORT;
+use llm_run::ladder::Rung;
 use llm_stories::FactKind;
 use serde_json::json;
 use std::io;
@@ -75,10 +76,11 @@ impl Results {
         let more = ["bits_per_byte", "accuracy", "scored", "learned", "facts_accuracy"];
         let kinds = FactKind::ALL.iter().map(|kind| kind.name());
         let varied = self.differ_in().into_iter().filter(|name| *name != HEADS);
+        let of_ladder = self.ladder.iter().flat_map(|_| ["block_parameters", "steps"]);
         let names = names.into_iter().chain(more).chain(kinds);
-        table.write_record(names.chain(varied).chain(["path"]))?;
+        table.write_record(names.chain(varied).chain(of_ladder).chain(["path"]))?;
         for Run { variant, seed, seconds, path, report, costs: _ } in &self.runs {
-            let Variant { settings, n_heads, head_dim, parameters, .. } = variant;
+            let Variant { settings, n_heads, head_dim, parameters, rung, .. } = variant;
             let learned = variant.learned().to_string();
             let (found, facts) = (&report.evaluation, report.facts.as_ref());
             let known = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
@@ -90,7 +92,10 @@ impl Results {
             let share = |kind: &FactKind| Some(facts?.kinds.get(kind)?.share());
             let kinds = FactKind::ALL.iter().map(|kind| known(share(kind)));
             let varied = settings.iter().filter(|(name, _)| name != HEADS);
-            let varied = varied.map(|(_, value)| value.clone()).chain([path.clone()]);
+            let of_rung = |of: &Rung| [of.block_parameters, of.steps].map(|n| n.to_string());
+            let of_ladder = rung.iter().flat_map(of_rung);
+            let varied =
+                varied.map(|(_, value)| value.clone()).chain(of_ladder).chain([path.clone()]);
             let cells = first.into_iter().chain(then).chain(next).chain(all);
             table.write_record(cells.chain(kinds).chain(varied))?;
         }

@@ -9,10 +9,11 @@ use crate::error::Result;
 use crate::folder::to_load;
 use crate::models::Models;
 use crate::options::Options;
+use llm_core::model::parameter_list;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{Attention, AttentionSpec, Config};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,10 +36,17 @@ pub struct SharedDecision {
     pub recipe: Recipe,
     /// Number of weights.
     pub parameters: u64,
+    /// Number of weights of the blocks, without tables and the output head.
+    pub block_parameters: u64,
     /// D.
     pub head_dim: usize,
     /// Attention of the model.
     pub attention: AttentionSpec,
+}
+
+fn in_blocks(config: &Config, attention: &dyn Attention) -> u64 {
+    let all = parameter_list(config, &attention.parameters(config));
+    all.iter().filter(|(name, _)| name.starts_with("blocks.")).map(|(_, p)| p.numel()).sum()
 }
 
 impl SharedData {
@@ -61,16 +69,25 @@ impl SharedData {
             Some((Settings { config, attention, recipe, .. }, _)) => {
                 let footprint = recipe.footprint(&config, attention.as_ref(), models.optimizers)?;
                 let parameters = footprint.parameter_count();
+                let block_parameters = in_blocks(&config, attention.as_ref());
                 let attention = attention.spec();
                 let head_dim = attention.head_dim(config.d_model);
-                Ok(SharedDecision { config, recipe, parameters, head_dim, attention })
+                Ok(SharedDecision {
+                    config,
+                    recipe,
+                    parameters,
+                    block_parameters,
+                    head_dim,
+                    attention,
+                })
             }
             None => Plan::new(models, options, &|_, _| ()).map(|plan| {
                 let Trainer { model, recipe, .. } = plan.trainer;
                 let attention = model.attention().spec();
                 let head_dim = attention.head_dim(model.config().d_model);
                 let (config, parameters) = (model.config().clone(), model.parameter_count());
-                SharedDecision { config, recipe, parameters, head_dim, attention }
+                let block_parameters = in_blocks(&config, model.attention().as_ref());
+                SharedDecision { config, recipe, parameters, block_parameters, head_dim, attention }
             }),
         }
     }

@@ -54,6 +54,9 @@ const SMALL: [(&str, &str); 6] = [
     ("--gen", "5"),
 ];
 
+/// What a ladder has of its own.
+const SIZES: [&str; 2] = ["--dmodel", "--layers"];
+
 /// Flags of verbs that measure for a short time, where the page does not say otherwise.
 const SHORT: [(&str, &str, &str); 3] = [
     ("compare", "--seeds", "2"),
@@ -124,6 +127,8 @@ fn smaller(words: &str) -> String {
     for (flag, value) in SMALL {
         match all.iter().position(|word| word == flag) {
             Some(at) if trains && flag == "--steps" => all[at + 1] = value.into(),
+            // A size of a ladder has its own.
+            None if all.iter().any(|w| w == "--ladder") && SIZES.contains(&flag) => {}
             None if trains
                 && !from_a_file
                 && !(flag == "--gen" && words.starts_with("compare")) =>

@@ -7,6 +7,7 @@ mod budget;
 mod chats;
 mod every_verb;
 mod import_chats;
+mod ladder;
 mod others;
 mod questions;
 mod refusals;

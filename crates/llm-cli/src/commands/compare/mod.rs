@@ -3,6 +3,7 @@
 
 mod again;
 mod estimated;
+mod ladder;
 mod tables;
 mod vary;
 
@@ -15,11 +16,12 @@ use crate::program::Program;
 use crate::signals::Signals;
 use again::Begun;
 use estimated::estimated;
+use ladder::{at_each_size, ladder, rungs};
 use llm_core::base::{Message, escape, thousands};
 use llm_core::settings::Value;
 use llm_core::train::Trainer;
 use llm_core::{counted, message};
-use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once};
+use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once, rules};
 use llm_report::{Shared, from_to};
 use llm_run::config::Sheet;
 use llm_run::data::Report;
@@ -55,22 +57,28 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         return usage(message!("compare: {} has one attention head; use {} compare", of, other));
     }
     check_flags(args)?;
+    ladder::check(args)?;
     let seeds = seeds(args)?;
     let by_heads = args.by_heads();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
     let plan = Plan::new(&program.models, &args.training(first).options(), &|_, _| ())?;
     let heads = heads(program, args, &plan)?;
     let varied = variants(program, args, &heads)?;
+    let ladder = ladder(args, &plan, &varied)?;
     // What one of them is refused for is said before another is trained.
     let notes = plan.notes.iter().map(llm_messages::note).collect();
     let data = SharedData::of(plan);
+    let varied = match &ladder {
+        Some(of) => at_each_size(program, args, &data, of, varied)?,
+        None => varied.into_iter().map(|of| (of, None)).collect(),
+    };
     let (mut first, mut variants, mut trainings, mut texts) =
         (None, Vec::new(), Vec::new(), Vec::new());
-    for (settings, args) in varied {
+    for ((settings, args), rung) in varied {
         let options = args.options();
-        let SharedDecision { config, recipe, parameters, head_dim, attention } =
+        let SharedDecision { config, recipe, parameters, head_dim, attention, .. } =
             data.decided(&program.models, &options)?;
-        let n_heads = whole(&args.heads.0, "heads").map_or(1, |n| n as usize);
+        let n_heads = whole(&args.given(), "heads").map_or(1, |n| n as usize);
         let steps = recipe.total_steps;
         if steps == 0 {
             return usage("--steps 0: nothing would be learned");
@@ -87,7 +95,15 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         };
         // Whoever works on it, and wherever the data lie: what they are is in the recipe.
         texts.push(Sheet::of(&decided, &options, 0, Vec::new()).text(""));
-        variants.push(Variant { settings, n_heads, head_dim, parameters, steps, tokens_per_step });
+        variants.push(Variant {
+            settings,
+            n_heads,
+            head_dim,
+            parameters,
+            steps,
+            tokens_per_step,
+            rung,
+        });
         trainings.push(args);
         first.get_or_insert((config, recipe, parameters));
     }
@@ -141,6 +157,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
             common,
             variants,
             plan,
+            ladder,
             floor: stories.map(|s| s.floor),
             without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
             runs: Vec::new(),
@@ -315,6 +332,12 @@ impl Comparing<'_> {
         ];
         self.notes.iter().for_each(|note| self.say(note));
         lines.iter().for_each(|line| self.say(line));
+        self.results.ladder.iter().flat_map(rules).for_each(|rule| self.say(rule));
+        let sizes = self.results.variants.iter();
+        let sizes: Vec<_> = sizes.filter_map(|of| Some((of.values(), of.rung.as_ref()?))).collect();
+        if !sizes.is_empty() {
+            self.say(rungs(&sizes, room()).trim_end().to_string());
+        }
     }
 
     /// All trainings, a seed of every variant before the next seed: whenever it ends, every variant
@@ -365,7 +388,8 @@ impl Comparing<'_> {
                 facts.unwrap_or_default(),
                 run.seconds
             ));
-            if i == 0 && left > 0 {
+            // Sizes take times of their own.
+            if i == 0 && left > 0 && self.results.ladder.is_none() {
                 let rest = lasting(left as f64 * begin.elapsed().as_secs_f64());
                 self.say(message!("        about {} for the other {}", rest, left));
             }

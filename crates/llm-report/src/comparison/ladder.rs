@@ -23,7 +23,7 @@ pub fn rules(of: &Ladder) -> [Message; 3] {
             WIDTH_PER_LAYER
         ),
         message!(
-            "Each learns {} tokens for each of its N parameters of the blocks, the tables and the output head \
+            "Tokens that each learns: {} for each of its N parameters of the blocks, the tables and the output head \
              not counted; {steps} and {epochs} are the most.",
             *tokens_per_parameter
         ),

@@ -12,7 +12,7 @@ fn sizes_follow_rules_and_have_a_law_or_a_reason() {
     let sandbox = sandbox();
     let words = ["--ladder", "tiny,3,mini", "--out", "out"];
     let done = sandbox.ok(&[&LADDER[..], &FEW, &words].concat());
-    done.says(&["A size of L layers is 32·L wide", "0.02 tokens for each of its N parameters"]);
+    done.says(&["A size of L layers is 32·L wide", "0.02 for each of its N parameters"]);
     done.says(&[
         "run 1/6  size tiny  seed 1 ",
         "run 6/6  size mini  seed 2 ",

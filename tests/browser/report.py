@@ -119,6 +119,21 @@ def pages(folder, program):
     return run, compare, copy(folder / "whole.html", text, data), copy(folder / "several.html", text, alone)
 
 
+def climbed(folder, compare):
+    """The page of a comparison, as if its settings were sizes of a ladder."""
+    text = compare.read_text(encoding="utf-8")
+    data = json.loads(DATA.search(text)[2])
+    sizes = {f"{i + 1}": 10 ** (4 + i) for i in range(3)}
+    for row, (size, n) in zip(data["compare"]["rows"], sizes.items()):
+        row["rung"] = {"layers": int(size), "d_model": 32, "block_parameters": n, "parameters": n, "learned": n, "steps": 9, "passes": 0.5, "lr": 0.004}
+    curve = [[10 ** (4 + i / 5), 3 - i / 10, 2.9 - i / 10, 3.1 - i / 10] for i in range(16)]
+    points = [{"size": size, "n": n, "losses": [3 - i / 2]} for i, (size, n) in enumerate(sizes.items())]
+    said = lambda text: [{"en": text, "zh": text}]
+    law = {"of": "", "points": points, "law": {"curve": curve, "ten_times": curve[-1]}, "said": said("loss is so")}
+    data["compare"]["ladder"] = {"rules": said("a size is so"), "laws": [law]}
+    return copy(folder / "climbed.html", text, data)
+
+
 def copy(file, page, data):
     """The page with other data."""
     shown = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
@@ -277,6 +292,11 @@ def main():
         dom, _ = browser.dom(compare.as_uri() + "#lang=en")
         check("a comparison's sections", dom.sections() == ["compare", "runs", "facts"], dom.sections())
         check("a point for every run", dom.raw.count('class="seed f-0"') >= 9, dom.raw.count('class="seed f-0"'))
+        dom, _ = browser.dom(climbed(folder, compare).as_uri() + "#lang=en")
+        of = lambda name: sum(name in a.get("class", "").split() for tag in ("path", "circle") for a in dom.find(tag))
+        check("a law has a curve, a band, and a ring at ten times the largest", [of("band"), of("dashed"), of("hollow")] == [1, 1, 1],
+              [of("band"), of("dashed"), of("hollow")])
+        check("a law and the rules of its sizes are said", "loss is so" in dom.body() and "a size is so" in dom.body())
 
         dom, _ = browser.dom(runs.as_uri() + "#lang=en&theme=light")
         lines = [a["data-run"] for a in dom.find("g") if "data-run" in a]

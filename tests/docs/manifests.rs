@@ -9,8 +9,6 @@ pub struct Manifest {
     /// Folder, from the workspace's.
     pub folder: String,
     pub program: bool,
-    /// Names of further programs, in `src/bin`.
-    pub bins: Vec<String>,
     /// Names of its examples.
     pub examples: Vec<String>,
     pub features: Vec<String>,
@@ -43,8 +41,10 @@ impl Manifests {
                 name: name.unwrap_or_default().trim_end_matches('"').into(),
                 folder: folder.into(),
                 program: at.join("src/main.rs").exists(),
-                bins: names_in(&at.join("src/bin")),
-                examples: names_in(&at.join("examples")),
+                examples: files(&at.join("examples"), &["rs"])
+                    .iter()
+                    .filter_map(|p| example_name(&at.join("examples"), p))
+                    .collect(),
                 features: keys("[features]"),
                 says: keys("[package]"),
                 uses: keys("[dependencies]"),
@@ -58,14 +58,8 @@ impl Manifests {
     }
 
     pub fn has_program(&self, name: &str) -> bool {
-        let further = || self.all.iter().any(|m| m.bins.iter().any(|bin| bin == name));
-        self.get(name).is_some_and(|m| m.program) || further()
+        self.get(name).is_some_and(|m| m.program)
     }
-}
-
-/// The names of the programs in a folder.
-fn names_in(folder: &Path) -> Vec<String> {
-    files(folder, &["rs"]).iter().filter_map(|path| example_name(folder, path)).collect()
 }
 
 /// `name` of `name.rs` and of `name/main.rs`; other files of such a folder are none.

@@ -1,11 +1,11 @@
 //! A program of your own with every verb: an attention and a block of your own stand beside those of
 //! train-gpt-modern, are trained, compared, varied, saved and opened by their names.
 //!
-//! `cargo run --release -p own-trainer --bin own-gpt -- compare --variants mha,gqa:2,softcap`
+//! `cargo run --release -p own-gpt -- compare --variants mha,gqa:2,softcap`
 //!
-//! `cargo run --release -p own-trainer --bin own-gpt -- compare --vary softcap.cap=5,20`
+//! `cargo run --release -p own-gpt -- compare --vary softcap.cap=5,20`
 
-#[path = "../sgd.rs"]
+#[path = "../../own_trainer/src/sgd.rs"]
 mod sgd;
 
 use llm_cli::{

@@ -268,7 +268,7 @@ def main():
         run, compare, whole, runs = pages(folder, program)
 
         dom, net = browser.dom(run.as_uri() + "#lang=en")
-        check("a run's sections", dom.sections() == ["curves", "facts", "attention", "heads", "samples"], dom.sections())
+        check("a run's sections", dom.sections() == ["curves", "facts", "attention", "heads", "causes", "lens", "samples"], dom.sections())
         shaded = text_of(dom, "shaded")
         check("the text that is read has spaces", " " in shaded and "␣" not in shaded, shaded)
         check("even attention is beside the heads", "even" in text_of(dom, "dense"), text_of(dom, "dense"))
@@ -304,11 +304,12 @@ def main():
         names = [a["data-of-run"] for a in dom.find("button") if "data-of-run" in a]
         check("sorted by validation loss, the unknown last", names == list("251740368"), names)
         check("one is the best", len(dom.find("tr", **{"class": "best"})) == 1 and dom.body().count('class="tag"') == 1)
-        styles = {(a.get("class"), a.get("stroke-dasharray")) for a in dom.find("path") if "k-" in a.get("class", "")}
+        drawn = re.findall(r'<g data-run="\d+"[^>]*><path([^>]*)>', dom.raw)
+        styles = {tuple(re.findall(r'(?:class|stroke-dasharray)="([^"]*)"', attributes)) for attributes in drawn}
         check("lines differ in colour and dashes", len(styles) == 8, styles)
         check("lines are named by what differs", "lr 0.003 · heads 1" in dom.body())
 
-        every = ["curves", "compare", "runs", "facts", "attention", "heads", "prune", "samples"]
+        every = ["curves", "compare", "runs", "facts", "attention", "heads", "causes", "lens", "prune", "samples"]
         dom, _ = browser.dom(whole.as_uri() + "#layer=1&head=2&token=5&lang=en&theme=light")
         check("every section", dom.sections() == every, dom.sections())
         check("hostile text is text", not dom.find("img") and not dom.find("b") and "<b>bold</b>" in "".join(dom.words))
@@ -350,7 +351,7 @@ def main():
         chinese, _ = browser.dom(whole.as_uri() + "#lang=zh&theme=dark")
         check("language and theme are those of the address", [(a.get("lang"), a.get("data-theme")) for a in chinese.find("html")] == [("zh-CN", "dark")])
         titles = {lang: re.findall(r"<h2[^>]*>(.*?)</h2>", d.body()) for lang, d in [("en", dom), ("zh", chinese)]}
-        check("every title is in both languages", len(titles["zh"]) == 8 and all(
+        check("every title is in both languages", len(titles["zh"]) == len(every) and all(
             re.search(r"[一-鿿]", zh) and not re.search(r"[一-鿿]", en) for en, zh in zip(titles["en"], titles["zh"])), titles)
         check("no Chinese label in English", not chinese_labels(dom), chinese_labels(dom))
         check("notes in both", "A note." in dom.body() and "一条说明。" in chinese.body())

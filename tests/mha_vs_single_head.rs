@@ -1,7 +1,7 @@
 //! One head is the baseline, bit for bit; heads that do not fit are refused; each head is its own.
 
 use llm_core::generate::Decoder;
-use llm_core::model::{Decode, Mode, Parameters, Scratch, SingleHead};
+use llm_core::model::{Decode, Growing, Mode, Parameters, Scratch, SingleHead};
 use llm_core::ndarray::ArrayD;
 use llm_core::settings::Value;
 use llm_core::{Attention, AttentionSpec, Batch, Config, Error, Tensor, TinyGPT, no_grad, ops};
@@ -241,10 +241,9 @@ fn decoding_positions_equals_the_rows_of_the_whole() {
             let rows = stream.chunks_mut(together * c).zip(x.data().chunks(together * c));
             for (i, (stream, x)) in rows.enumerate() {
                 let (cache, scratch) = (&mut cache[..], &mut scratch);
-                let (before, d_model, layer) = (i * together, c, 0);
-                let norm_eps = 1e-5;
-                let step =
-                    Decode { layer, before, x, p, cache, scratch, stream, d_model, norm_eps };
+                let (before, new, d_model, layer) = (i * together, x.len() / c, c, 0);
+                let (norm_eps, texts) = (1e-5, vec![Growing { before, new, cache }]);
+                let step = Decode { layer, texts, x, p, scratch, stream, d_model, norm_eps };
                 attention.decode(step).unwrap();
             }
             for (want, got) in whole.data().iter().zip(&stream) {

@@ -1,4 +1,4 @@
-//! The names that llm-core promises: at most 250, listed in `crates/llm-core/promised.txt`. What else is
+//! The names that llm-core promises: at most 252, listed in `crates/llm-core/promised.txt`. What else is
 //! public there is hidden from its documentation, and may change.
 
 use crate::floors::attributes;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use syn::{Attribute, Item, UseTree, Visibility};
 use workspace_tests::workspace;
 
-const MOST: usize = 250;
+const MOST: usize = 252;
 
 /// The items of a file.
 fn items_of(file: &Path) -> Vec<Item> {

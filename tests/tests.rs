@@ -28,3 +28,4 @@ mod pytorch_training;
 mod random_shapes;
 mod rounded_products;
 mod training;
+mod writers;

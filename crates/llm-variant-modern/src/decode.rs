@@ -1,4 +1,4 @@
-//! The next positions of a text, from what earlier ones left in the cache.
+//! The next positions of texts, from what earlier ones left in the cache.
 
 use crate::grouped::HeadShape;
 use crate::modern::{Modern, Projections};
@@ -21,7 +21,7 @@ impl Modern {
         let heads = self.heads(step.d_model);
         let Projections { w_qkv, b_qkv, w_proj, b_proj } = self.projections(step.p)?;
         let HeadShape { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
-        let (n, before, width) = (step.positions(), step.before, heads.all() * d);
+        let width = heads.all() * d;
         let eps = step.norm_eps;
         let mut qkv = step.linear(w_qkv, b_qkv)?; // [n, (H+2G)·D]
         if let Some([q_g, k_g]) = self.gains(step.p)? {
@@ -31,28 +31,31 @@ impl Modern {
                 norm_heads(&mut rest[..g * d], k_g, eps);
             }
         }
-        if let Some(angles) = self.angles(before + n, d) {
-            let angles = &*angles;
-            let (n_heads, head_dim, seq_len, start) = (h + g, d, n, before);
-            turn(&mut qkv, &Turned { angles, width, n_heads, head_dim, seq_len, start });
-        }
-        let kept: Vec<f32> =
-            qkv.chunks_exact(width).flat_map(|row| &row[h * d..]).copied().collect();
-        let layer = step.layer;
-        let kept = step.keep(&kept)?; // [before + n, 2·G·D]
-        let text = Text { heads, keep: self.spec.used(layer), kept };
-        let mut y = vec![0.0; n * h * d];
-        if n == 1 {
-            text.attend(&qkv[..h * d], before + 1, &mut y);
-        } else {
-            // Each position is one writer's; short texts are not worth sharing.
-            rows(&mut y, h * d, POSITIONS * h * d, |first, y| {
+        let mut y = vec![0.0; step.positions() * h * d];
+        let used = self.spec.used(step.layer);
+        step.each([&mut qkv, &mut y], |text, [qkv, y]| {
+            let (before, n) = (text.before, text.new);
+            if let Some(angles) = self.angles(before + n, d) {
+                let angles = &*angles;
+                let (n_heads, head_dim, seq_len, start) = (h + g, d, n, before);
+                turn(qkv, &Turned { angles, width, n_heads, head_dim, seq_len, start });
+            }
+            let kept: Vec<f32> =
+                qkv.chunks_exact(width).flat_map(|row| &row[h * d..]).copied().collect();
+            let text = Text { heads, keep: used, kept: text.keep(&kept)? }; // [before + n, 2·G·D]
+            if n == 1 {
+                text.attend(&qkv[..h * d], before + 1, y);
+                return Ok(());
+            }
+            // Each position is one thread's; short texts are not worth sharing.
+            rows(y, h * d, POSITIONS * h * d, |first, y| {
                 for (i, y) in y.chunks_exact_mut(h * d).enumerate() {
                     let q = &qkv[(first + i) * width..][..h * d];
                     text.attend(q, before + first + i + 1, y);
                 }
             });
-        }
+            Ok(())
+        })?;
         step.add_linear(&y, w_proj, b_proj)
     }
 }

@@ -112,7 +112,7 @@ pub fn add(values: &mut Values) {
     let product = |kind: SmallKind| {
         let w = SmallMatrix::new(kind, &row, [row.len(), 1], Stored::ByInput).unwrap();
         let mut y = [0.0];
-        add_product(&mut y, &x, &w);
+        add_product(&mut y, &x, &w, 1, &mut Vec::new());
         y[0]
     };
     let products = SmallKind::ALL.map(product);

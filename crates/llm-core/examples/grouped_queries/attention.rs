@@ -116,27 +116,33 @@ impl Attention for Grouped {
 
     fn decode(&self, mut step: Decode<'_>) -> Result<()> {
         let [w_q, b_q, w_kv, b_kv, w_proj, b_proj] = named(step.p)?;
-        let (before, c, groups) = (step.before, step.d_model, self.n_kv_heads);
+        let (c, groups) = (step.d_model, self.n_kv_heads);
         let (d, row) = (c / self.n_heads, 2 * groups * (c / self.n_heads));
         let mut q = step.linear(w_q, Some(b_q))?; // [n, C]
         let mut kv = step.linear(w_kv, Some(b_kv))?; // [n, 2·G·D]
-        if self.rotary {
-            for (i, (q, kv)) in q.chunks_exact_mut(c).zip(kv.chunks_exact_mut(row)).enumerate() {
-                let heads = q.chunks_exact_mut(d).chain(kv[..row / 2].chunks_exact_mut(d));
-                heads.for_each(|x| rotate_row(x, before + i));
-            }
-        }
-        let kept = step.keep(&kv)?; // [before + n, 2·G·D]
         let mut y = vec![0.0; q.len()];
-        for (i, (q, y)) in q.chunks_exact(c).zip(y.chunks_exact_mut(c)).enumerate() {
-            let so_far = before + i + 1;
-            let parts = head_views(&kept[..so_far * row], [1, so_far, 2 * groups, d]);
-            let mut scores = vec![0.0; so_far];
-            for (h, (q, y)) in q.chunks_exact(d).zip(y.chunks_exact_mut(d)).enumerate() {
-                let [k, v] = [0, groups].map(|first| head_view(&parts, 0, first + self.group(h)));
-                attend_one(q, k, v, 1.0 / (d as f32).sqrt(), &mut scores, y);
+        step.each([&mut q, &mut kv, &mut y], |text, [q, kv, y]| {
+            let before = text.before;
+            if self.rotary {
+                let rows = q.chunks_exact_mut(c).zip(kv.chunks_exact_mut(row));
+                for (i, (q, kv)) in rows.enumerate() {
+                    let heads = q.chunks_exact_mut(d).chain(kv[..row / 2].chunks_exact_mut(d));
+                    heads.for_each(|x| rotate_row(x, before + i));
+                }
             }
-        }
+            let kept = text.keep(kv)?; // [before + new, 2·G·D]
+            for (i, (q, y)) in q.chunks_exact(c).zip(y.chunks_exact_mut(c)).enumerate() {
+                let so_far = before + i + 1;
+                let parts = head_views(&kept[..so_far * row], [1, so_far, 2 * groups, d]);
+                let mut scores = vec![0.0; so_far];
+                for (h, (q, y)) in q.chunks_exact(d).zip(y.chunks_exact_mut(d)).enumerate() {
+                    let group = self.group(h);
+                    let [k, v] = [0, groups].map(|first| head_view(&parts, 0, first + group));
+                    attend_one(q, k, v, 1.0 / (d as f32).sqrt(), &mut scores, y);
+                }
+            }
+            Ok(())
+        })?;
         step.add_linear(&y, w_proj, Some(b_proj))
     }
 }

@@ -1,16 +1,11 @@
 //! The model one token at a time, with what it computed for the earlier ones kept: a KV cache.
 
+use super::reader::{Read, Reader};
 use crate::autograd::no_grad;
-use crate::base::{Error, Result, TokenId, memory};
-use crate::kernels::parallel;
+use crate::base::{Error, Result, TokenId};
 use crate::kernels::small::SmallKind;
-use crate::model::{Probe, TinyGPT, Workspace};
+use crate::model::{Probe, TinyGPT};
 use std::fmt;
-
-/// Tokens that are read together.
-const CHUNK: usize = 128;
-/// A layer of this many weights is shared between threads, so that they had better be awake.
-const LARGE: usize = 1 << 18;
 
 /// A model that reads tokens and says what may follow them.
 ///
@@ -29,12 +24,8 @@ const LARGE: usize = 1 << 18;
 /// # Ok::<(), llm_core::Error>(())
 /// ```
 pub struct Decoder<'m> {
-    model: &'m TinyGPT,
-    /// The tokens of the positions that are filled.
-    read: Vec<TokenId>,
-    /// For each block `[seq_len, cache_row]`: what its attention keeps.
-    cache: Vec<Vec<f32>>,
-    work: Workspace,
+    reader: Reader<'m>,
+    text: Read,
     /// Shown every position at each token, and may change it; with one, nothing is cached.
     probe: Option<&'m (dyn Probe + Sync)>,
 }
@@ -42,7 +33,7 @@ pub struct Decoder<'m> {
 impl fmt::Debug for Decoder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Decoder");
-        fields.field("model", self.model).field("len", &self.read.len()).finish_non_exhaustive()
+        fields.field("model", self.reader.model).field("len", &self.len()).finish_non_exhaustive()
     }
 }
 
@@ -76,20 +67,9 @@ impl<'m> Decoder<'m> {
     /// As [`Decoder::new`], with the small weights counted; [`Error::Config`] naming a matrix with a
     /// number that does not fit.
     pub fn with_weights(model: &'m TinyGPT, kind: Option<SmallKind>) -> Result<Decoder<'m>> {
-        let config = model.config();
-        let (n, t) = (CHUNK.min(config.seq_len), config.seq_len);
-        let row = model.attention().cache_row(config);
-        let n_heads = model.attention().spec().n_heads.max(1);
-        let kept = ((config.n_layers * t) as u64).saturating_mul(row as u64);
-        let numbers = kept.saturating_add(Workspace::numbers(config, n, n_heads));
-        let small = kind.map_or(0, |kind| model.small_bytes(kind));
-        memory::require(numbers.saturating_mul(4).saturating_add(small))?;
-        let cache = (0..config.n_layers).map(|_| vec![0.0; t * row]).collect();
-        let mut work = Workspace::new(config, n);
-        if let Some(kind) = kind {
-            work.scratch.products.small = model.small_weights(kind)?;
-        }
-        Ok(Decoder { model, read: Vec::with_capacity(t), cache, work, probe: None })
+        let reader = Reader::new(model, kind, 1)?;
+        let text = Read::new(model);
+        Ok(Decoder { reader, text, probe: None })
     }
 
     /// This decoder, with a probe that is shown what is computed and may change it. All that was read is then
@@ -100,22 +80,22 @@ impl<'m> Decoder<'m> {
 
     /// Number of tokens read.
     pub fn len(&self) -> usize {
-        self.read.len()
+        self.text.tokens.len()
     }
 
     /// Whether it has read nothing yet.
     pub fn is_empty(&self) -> bool {
-        self.read.is_empty()
+        self.text.tokens.is_empty()
     }
 
     /// What the last [`feed`](Decoder::feed) gave: `[V]`, zeros before the first.
     pub fn logits(&self) -> &[f32] {
-        &self.work.logits
+        self.reader.logits()
     }
 
     /// Forgets all but the first `len` tokens.
     pub fn rewind(&mut self, len: usize) {
-        self.read.truncate(len);
+        self.text.tokens.truncate(len);
     }
 
     /// Reads on, and gives the scores of the token that follows.
@@ -127,39 +107,28 @@ impl<'m> Decoder<'m> {
     /// [`Error::Shape`] for no token, or for more than the context has room for;
     /// [`Error::TokenOutOfRange`]. What was read before then still holds.
     pub fn feed(&mut self, tokens: &[TokenId]) -> Result<&[f32]> {
-        let config = self.model.config();
-        let (v, room) = (config.vocab_size, config.seq_len - self.read.len());
+        let config = self.reader.model.config();
+        let (v, room) = (config.vocab_size, config.seq_len - self.len());
         let (n, expected) = (tokens.len(), format_args!("1 to {room} tokens"));
         Error::unless_shaped((1..=room).contains(&n), "decoder", expected, &[n])?;
         Error::unless_within(tokens, v)?;
-        let large = n > 1 || config.d_model * config.d_model * 4 >= LARGE;
         match self.probe {
             Some(probe) => self.read_again(tokens, probe)?,
-            None if large => parallel::awake(|| self.read(tokens))?,
-            None => self.read(tokens)?,
+            None => self.reader.awake(n > 1, |reader| reader.read(&mut self.text, tokens))?,
         }
-        Ok(&self.work.logits)
+        Ok(self.logits())
     }
 
-    fn read(&mut self, tokens: &[TokenId]) -> Result<()> {
-        for chunk in tokens.chunks(CHUNK) {
-            let before = self.read.len();
-            self.read.extend_from_slice(chunk);
-            let run = self.model.run_rows(&self.read, before, &mut self.cache, &mut self.work);
-            run.inspect_err(|_| self.read.truncate(before))?;
-        }
-        self.model.head_row((tokens.len() - 1) % CHUNK, &mut self.work);
-        Ok(())
-    }
-
-    /// [`Decoder::read`] before a probe.
+    /// Reads on before a probe.
     fn read_again(&mut self, tokens: &[TokenId], probe: &dyn Probe) -> Result<()> {
-        let before = self.read.len();
-        self.read.extend_from_slice(tokens);
-        let all = no_grad(|| self.model.forward(&self.read, [1, self.read.len()], Some(probe)));
-        let all = all.inspect_err(|_| self.read.truncate(before))?;
-        let first = all.numel() - self.work.logits.len();
-        self.work.logits.copy_from_slice(&all.data()[first..]);
+        let (before, model) = (self.len(), self.reader.model);
+        let read = &mut self.text.tokens;
+        read.extend_from_slice(tokens);
+        let all = no_grad(|| model.forward(read, [1, read.len()], Some(probe)));
+        let all = all.inspect_err(|_| read.truncate(before))?;
+        let logits = &mut self.reader.work.logits;
+        let first = all.numel() - logits.len();
+        logits.copy_from_slice(&all.data()[first..]);
         Ok(())
     }
 }

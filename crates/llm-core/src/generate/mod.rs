@@ -1,14 +1,17 @@
 //! Writing text: one token after the other, drawn from the model's distribution.
 
 mod decoder;
+mod reader;
 mod sampling;
 mod stops;
 mod text;
+mod writers;
 
 pub use decoder::Decoder;
 pub use sampling::Sampling;
 pub use stops::Stops;
 pub use text::{Finish, Written, allowed, write_text};
+pub use writers::Writers;
 
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
@@ -160,14 +163,10 @@ impl<'m> Generator<'m> {
     /// [`Error::Logits`] when a score is not finite or no token is allowed.
     pub fn next_token(&mut self) -> Result<Choice> {
         self.logits()?;
-        let logits = self.scores();
         let index = self.written().len() as u64;
-        let token = self.sampling.draw(logits, &self.tokens, index)?;
-        let mut lse = [0.0];
-        log_sum_exp(&mut lse, logits, logits.len());
-        let logprob = logits[token as usize] - lse[0];
-        self.tokens.push(token);
-        Ok(Choice { token, logprob })
+        let choice = self.sampling.choose(self.scores(), &self.tokens, index)?;
+        self.tokens.push(choice.token);
+        Ok(choice)
     }
 
     /// Takes another prompt, for the text number `sample` of the same seed. What it has in common
@@ -196,6 +195,16 @@ impl<'m> Generator<'m> {
         // had: read again, token by token, they would differ in their last digits.
         let same = self.start == window_start(self.prompt_len, self.window, self.slide);
         self.decoder.rewind(if same { self.prompt_len - self.start } else { 0 });
+    }
+}
+
+impl Sampling {
+    /// [`draw`](Sampling::draw), and what the model gave the token.
+    fn choose(&self, logits: &[f32], so_far: &[TokenId], index: u64) -> Result<Choice> {
+        let token = self.draw(logits, so_far, index)?;
+        let mut lse = [0.0];
+        log_sum_exp(&mut lse, logits, logits.len());
+        Ok(Choice { token, logprob: logits[token as usize] - lse[0] })
     }
 }
 

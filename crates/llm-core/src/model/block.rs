@@ -2,7 +2,7 @@
 //! record the backward pass, and next to each part the same on the plain rows of a text that grows.
 
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
-use super::{Attention, Config, Context, Decode, Place, Site, Workspace};
+use super::{Attention, Config, Context, Decode, Growing, Place, Site, Workspace};
 use crate::base::{Error, Result};
 use crate::kernels::rows;
 use crate::ops;
@@ -67,8 +67,8 @@ impl Block {
         ctx.pass(Site::Behind, ops::add(&h, &ctx.pass(Site::Mlp, added)?)?)
     }
 
-    /// [`Block::forward`] for the next `n` positions of a text: x, the stream in `work`, becomes what
-    /// leaves the block, and the new positions join the cache of the `before` that were read.
+    /// [`Block::forward`] for the next positions of texts: x, the stream in `work`, becomes what
+    /// leaves the block, and the new positions join the caches.
     ///
     /// # Errors
     /// As [`Attention::decode`].
@@ -76,16 +76,16 @@ impl Block {
         &self,
         attention: &dyn Attention,
         config: &Config,
-        [layer, before, n]: [usize; 3],
-        cache: &mut [f32],
+        layer: usize,
+        texts: Vec<Growing<'_>>,
         work: &mut Workspace,
     ) -> Result<()> {
-        let d_model = work.d_model;
+        let (d_model, n) = (work.d_model, texts.iter().map(|text| text.new).sum());
         let Workspace { stream, x, stats, scratch, .. } = work;
         let (stream, x) = (&mut stream[..n * d_model], &mut x[..n * d_model]);
         norm_rows(x, stats, stream, d_model, config, [&self.ln1_g, &self.ln1_b]);
         let (p, norm_eps) = (&self.attention, config.norm_eps);
-        let step = Decode { layer, before, x, p, cache, scratch, stream, d_model, norm_eps };
+        let step = Decode { layer, texts, x, p, scratch, stream, d_model, norm_eps };
         attention.decode(step)?;
         self.mlp_rows(config, n, work);
         Ok(())

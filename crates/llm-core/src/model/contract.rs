@@ -2,7 +2,7 @@
 
 use super::initial::initial;
 use super::{
-    Attention, AttentionSpec, Config, Context, Decode, Parameters, Probe, Scratch, Site,
+    Attention, AttentionSpec, Config, Context, Decode, Growing, Parameters, Probe, Scratch, Site,
     check_attention, parameter_list,
 };
 use crate::autograd::no_grad;
@@ -233,10 +233,13 @@ impl<'a> Trial<'a> {
             for (i, (stream, x)) in chunks.enumerate() {
                 let step = Decode {
                     layer: 0,
-                    before: i * together,
+                    texts: vec![Growing {
+                        before: i * together,
+                        new: x.len() / d_model,
+                        cache: &mut cache,
+                    }],
                     x,
                     p: &self.p,
-                    cache: &mut cache,
                     scratch: &mut scratch,
                     stream,
                     d_model,

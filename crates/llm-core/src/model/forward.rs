@@ -5,7 +5,7 @@
 //! a quarter longer to write; so there are two, side by side, and a test holds them together.
 
 use super::block::{norm, norm_rows};
-use super::{Batch, Context, Mode, Origin, Place, Probe, TinyGPT, Workspace};
+use super::{Batch, Context, Growing, Mode, Origin, Place, Probe, TinyGPT, Workspace};
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
 use crate::kernels::dropout::Dropout;
@@ -13,6 +13,7 @@ use crate::kernels::rows;
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
+use std::ops::Range;
 
 impl TinyGPT {
     /// Scores of every next token at every position.
@@ -93,21 +94,16 @@ impl TinyGPT {
         self.head(&norm(h, self.config(), [&self.lnf_g, &self.lnf_b])?)
     }
 
-    /// [`TinyGPT::run`] for the next positions of a text, all of which stands in `tokens`: those from
-    /// number `before` on. Leaves the residual stream of each in `work`, and what the attention keeps
-    /// in `cache`, one buffer for each block.
+    /// [`TinyGPT::run`] for the next positions of texts: several of one, or one of each. Leaves the residual
+    /// stream of each in `work`, and what the attention keeps in the texts' caches.
     ///
     /// # Errors
     /// As [`Attention::decode`](super::Attention::decode).
-    pub(crate) fn run_rows(
-        &self,
-        tokens: &[TokenId],
-        before: usize,
-        cache: &mut [Vec<f32>],
-        work: &mut Workspace,
-    ) -> Result<()> {
+    pub(crate) fn run_rows(&self, texts: &mut [Unread<'_>], work: &mut Workspace) -> Result<()> {
         let c = work.d_model;
-        for (i, h) in (before..tokens.len()).zip(work.stream.chunks_exact_mut(c)) {
+        let positions =
+            texts.iter().flat_map(|t| (t.before..t.tokens.len()).map(|i| (t.tokens, i)));
+        for ((tokens, i), h) in positions.zip(work.stream.chunks_exact_mut(c)) {
             h.copy_from_slice(row(&self.wte, tokens[i] as usize, c));
             if let Some(ngrams) = &self.ngrams {
                 for table in self.config().ngram_tables() {
@@ -118,9 +114,15 @@ impl TinyGPT {
                 rows::add_each(h, row(wpe, i, c));
             }
         }
-        for (layer, (block, cache)) in self.blocks.iter().zip(cache).enumerate() {
-            let place = [layer, before, tokens.len() - before];
-            block.forward_rows(&**self.attention(), self.config(), place, cache, work)?;
+        work.scratch.products.apart = texts.len() > 1;
+        for (layer, block) in self.blocks.iter().enumerate() {
+            let of_layer = texts.iter_mut().map(|Unread { tokens, before, cache }| Growing {
+                before: *before,
+                new: tokens.len() - *before,
+                cache: &mut cache[layer],
+            });
+            let texts = of_layer.collect();
+            block.forward_rows(&**self.attention(), self.config(), layer, texts, work)?;
         }
         Ok(())
     }
@@ -133,20 +135,27 @@ impl TinyGPT {
         }
     }
 
-    /// [`TinyGPT::head`] of row `i` of the stream, behind the final norm.
-    pub(crate) fn head_row(&self, i: usize, work: &mut Workspace) {
-        let c = work.d_model;
+    /// [`TinyGPT::head`] of some rows of the stream, each of another text, behind the final norm:
+    /// `[rows, V]`, flat.
+    pub(crate) fn head_rows<'w>(&self, rows: Range<usize>, work: &'w mut Workspace) -> &'w [f32] {
+        let (c, v, n) = (work.d_model, self.config().vocab_size, rows.len());
         let Workspace { stream, x, stats, logits, scratch, .. } = work;
-        let (h, x) = (&stream[i * c..(i + 1) * c], &mut x[..c]);
+        let (h, x) = (&stream[rows.start * c..rows.end * c], &mut x[..n * c]);
         norm_rows(x, stats, h, c, self.config(), [&self.lnf_g, &self.lnf_b]);
+        if logits.len() < n * v {
+            logits.resize(n * v, 0.0); // at all positions of a prompt
+        }
+        let logits = &mut logits[..n * v];
         match &self.b_lm {
-            Some(bias) => logits.copy_from_slice(bias.data()),
+            Some(bias) => rows::fill(logits, bias.data()),
             None => logits.fill(0.0),
         }
+        scratch.products.apart = true;
         match &self.w_lm {
-            Some(w) => scratch.products.add_linear(logits, x, w, 1),
-            None => scratch.products.add_dots(logits, x, &self.wte),
+            Some(w) => scratch.products.add_linear(logits, x, w, n),
+            None => scratch.products.add_dots(logits, x, &self.wte, n),
         }
+        logits
     }
 
     /// Mean cross entropy of the batch's targets, in nats. In training with dropout, if the settings
@@ -169,6 +178,16 @@ impl TinyGPT {
         drop(logits); // now the gradient may be written over them
         ops::cross_entropy(&rows, &batch.targets)
     }
+}
+
+/// A text of which some tokens were not read yet.
+pub(crate) struct Unread<'a> {
+    /// All of it.
+    pub tokens: &'a [TokenId],
+    /// Tokens that were read.
+    pub before: usize,
+    /// One buffer for each block: what the attention keeps of a position.
+    pub cache: &'a mut [Vec<f32>],
 }
 
 /// Row `i` of a table `[rows, c]`.

@@ -1,6 +1,6 @@
 //! Products of rows of a text with the model's matrices, in f32 or with small weights.
 
-use crate::kernels::small::{SmallMatrix, add_product};
+use crate::kernels::small::{SmallMatrix, add_product as add_small};
 use crate::kernels::{gemv, rows};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
@@ -24,30 +24,35 @@ impl SmallWeights {
     }
 }
 
-/// What a product needs besides its row and its matrix.
+/// What a product needs besides its rows and its matrix.
 #[derive(Debug, Default)]
 pub(crate) struct Products {
     /// Small copies of the matrices; none, unless the text is written with them.
     pub small: SmallWeights,
-    /// Sums of groups of rows, for products of a single position.
+    /// Whether each row is the next position of another text.
+    pub apart: bool,
+    /// Room for sums that are added up afterwards.
     partial: Vec<f32>,
 }
 
 impl Products {
-    /// y ← y + X·W for `n` rows: `x [n, K]`, `w [K, M]`, `y [n, M]`. One row is multiplied with the
-    /// small weights if there are any. Several share what is read, so that f32 costs them little.
+    /// y ← y + X·W for `n` rows: `x [n, K]`, `w [K, M]`, `y [n, M]`. A text's next position is multiplied with
+    /// the small weights if there are any, and has the same bits beside those of other texts as alone. Several
+    /// positions of one text share what is read, so that f32 costs them little.
     pub fn add_linear(&mut self, y: &mut [f32], x: &[f32], w: &Tensor, n: usize) {
-        match self.small.get(w).filter(|_| n == 1) {
-            Some(w) => add_product(y, x, w),
-            None => rows::add_linear(y, x, w.data(), n, &mut self.partial),
+        let Products { small, apart, partial } = self;
+        match small.get(w) {
+            _ if n > 1 && !*apart => rows::add_linear(y, x, w.data(), n),
+            Some(w) => add_small(y, x, w, n, partial),
+            None => gemv::add_product(y, x, w.data(), n, partial),
         }
     }
 
-    /// y ← y + W·x for one row and a table `w [M, K]`.
-    pub fn add_dots(&mut self, y: &mut [f32], x: &[f32], w: &Tensor) {
+    /// y ← y + X·Wᵀ for the next positions of `n` texts and a table `w [M, K]`.
+    pub fn add_dots(&mut self, y: &mut [f32], x: &[f32], w: &Tensor, n: usize) {
         match self.small.get(w) {
-            Some(w) => add_product(y, x, w),
-            None => gemv::add_dots(y, x, w.data()),
+            Some(w) => add_small(y, x, w, n, &mut self.partial),
+            None => gemv::add_dots(y, x, w.data(), n, &mut self.partial),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Room for some positions of a text on their way through the model.
+//! Room for some positions of texts on their way through the model.
 
 use super::{Config, Scratch};
 use crate::kernels::gemv::MOST_GROUPS;
 
-/// Room for `n` positions.
+/// Room for `n` positions, the last ones of `texts` texts.
 pub(crate) struct Workspace {
     /// C.
     pub d_model: usize,
@@ -17,14 +17,14 @@ pub(crate) struct Workspace {
     pub act: Vec<f32>,
     /// What the norm leaves of each row for a backward pass.
     pub stats: Vec<f32>,
-    /// The attention's room, and that of products of a single position.
+    /// The attention's room, and that of products of texts' next positions.
     pub scratch: Scratch,
-    /// `[V]`.
+    /// `[texts, V]`.
     pub logits: Vec<f32>,
 }
 
 impl Workspace {
-    pub fn new(config: &Config, n: usize) -> Workspace {
+    pub fn new(config: &Config, n: usize, texts: usize) -> Workspace {
         let c = config.d_model;
         let zeros = |numbers: usize| vec![0.0; numbers];
         Workspace {
@@ -35,16 +35,16 @@ impl Workspace {
             act: zeros(n * config.inner()),
             stats: zeros(n * config.norm.row().stats),
             scratch: Scratch::default(),
-            logits: zeros(config.vocab_size),
+            logits: zeros(texts * config.vocab_size),
         }
     }
 
     /// The numbers that this takes, with what the attention will ask for: a query, a key and a value
     /// for each position and a score for each head and earlier position.
-    pub fn numbers(config: &Config, n: usize, n_heads: usize) -> u64 {
-        let [v, t, c, n, h] =
-            [config.vocab_size, config.seq_len, config.d_model, n, n_heads].map(|n| n as u64);
-        let partial = (MOST_GROUPS - 1) as u64 * widest(config) as u64;
+    pub fn numbers(config: &Config, [n, texts]: [usize; 2], n_heads: usize) -> u64 {
+        let [t, c, n, h] = [config.seq_len, config.d_model, n, n_heads].map(|n| n as u64);
+        let v = (texts * config.vocab_size) as u64;
+        let partial = ((MOST_GROUPS - 1) * texts) as u64 * widest(config) as u64;
         // All but the heads are within Config's limits, so nothing overflows.
         let inside = (config.hidden() + config.inner() + config.norm.row().stats) as u64;
         h.saturating_mul(t).saturating_add(n * (5 * c + inside) + v + partial)

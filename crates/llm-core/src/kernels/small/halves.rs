@@ -1,6 +1,7 @@
 //! Products with bf16: halves of f32, widened in registers.
 
 use super::block::WIDTH;
+use super::few_rows::few_rows;
 use super::matrix::{AHEAD, Line};
 use crate::kernels::math::LANES;
 use crate::kernels::simd::{fma, prefetch, simd_kernel};
@@ -9,25 +10,41 @@ use crate::kernels::simd::{fma, prefetch, simd_kernel};
 const LINES: usize = WIDTH / 2;
 
 simd_kernel! {
-    /// y ← y + x·W for the outputs whose `words` come first.
-    pub(super) fn add(y: &mut [f32], x: &[[f32; WIDTH]], words: &[Line]) {
-        for (y, words) in y.chunks_mut(LANES).zip(words.chunks_exact(x.len() * LINES)) {
-            let mut sums = [0.0; LANES];
-            for (x, lines) in x.iter().zip(words.chunks_exact(LINES)) {
-                // An addition waits for the one before it, so two take turns.
-                let (mut even, mut odd) = ([0.0; LANES], [0.0; LANES]);
-                for (x, Line(line)) in x.chunks_exact(2).zip(lines) {
-                    prefetch(line, AHEAD);
-                    for l in 0..LANES {
-                        even[l] = fma::<FMA>(x[0], f32::from_bits(line[l] << 16), even[l]);
-                        odd[l] = fma::<FMA>(x[1], f32::from_bits(line[l] & 0xffff_0000), odd[l]);
-                    }
-                }
+    /// sums ← X·W for `rows` rows and the outputs whose `words` come first.
+    pub(super) fn sum(sums: &mut [[f32; LANES]], x: &[[f32; WIDTH]], rows: usize, words: &[Line]) {
+        let panels = words.chunks_exact(x.len() / rows * LINES);
+        for (sums, words) in sums.chunks_exact_mut(rows).zip(panels) {
+            few_rows!(sums, x, rows, |sums, x| panel::<_, FMA>(sums, x, words));
+        }
+    }
+}
+
+#[inline(always)]
+fn panel<const R: usize, const FMA: bool>(
+    sums: &mut [[f32; LANES]; R],
+    x: [&[[f32; WIDTH]]; R],
+    words: &[Line],
+) {
+    *sums = [[0.0; LANES]; R];
+    for (block, lines) in words.chunks_exact(LINES).enumerate() {
+        // An addition waits for the one before it, so two take turns.
+        let (mut even, mut odd) = ([[0.0; LANES]; R], [[0.0; LANES]; R]);
+        for (i, Line(line)) in lines.iter().enumerate() {
+            prefetch(line, AHEAD);
+            let low = line.map(|word| f32::from_bits(word << 16));
+            let high = line.map(|word| f32::from_bits(word & 0xffff_0000));
+            for r in 0..R {
+                let x = &x[r][block][2 * i..][..2];
                 for l in 0..LANES {
-                    sums[l] += even[l] + odd[l];
+                    even[r][l] = fma::<FMA>(x[0], low[l], even[r][l]);
+                    odd[r][l] = fma::<FMA>(x[1], high[l], odd[r][l]);
                 }
             }
-            y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
+        }
+        for r in 0..R {
+            for l in 0..LANES {
+                sums[r][l] += even[r][l] + odd[r][l];
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! y ← y + x·W with small numbers, for one row x.
+//! Y ← Y + X·W with small numbers, for a few rows.
 
 use super::block::{SmallKind, WIDTH};
 use super::matrix::SmallMatrix;
@@ -9,36 +9,49 @@ use crate::kernels::parallel;
 /// Weights that are worth a thread of their own.
 const SHARE: usize = 1 << 18;
 
-/// y ← y + x·W. Each output adds up 32 products at a time, and these sums in the order of the
-/// inputs, whatever the number of threads.
+/// Y ← Y + X·W for `rows` rows. Each output adds up 32 products at a time, and these sums in the order of the
+/// inputs, whatever the number of threads and of rows.
 ///
 /// With bf16 the products are those of f32. q8 and q4 are whole numbers and meet whole numbers: each
 /// 32 inputs are rounded to 16 bits and a scale, 258 times as fine as q8 keeps weights.
 ///
 /// # Shapes
-/// `x [K]`, `w [K, N]`, `y [N]`.
-pub fn add_product(y: &mut [f32], x: &[f32], w: &SmallMatrix) {
+/// `x [rows, K]`, `w [K, N]`, `y [rows, N]`; `partial` is room to work in, and grows when it is too small.
+pub fn add_product(y: &mut [f32], x: &[f32], w: &SmallMatrix, rows: usize, partial: &mut Vec<f32>) {
+    let [k, n] = w.shape();
+    let blocks = k.div_ceil(WIDTH);
     // Where 32 does not divide K, the last block ends with zeros, as that of the weights does.
-    let (whole, rest) = x.as_chunks::<WIDTH>();
-    let mut last = [0.0; WIDTH];
-    last[..rest.len()].copy_from_slice(rest);
-    let x: Vec<_> = whole.iter().chain((!rest.is_empty()).then_some(&last)).copied().collect();
-
-    let inputs = match w.kind {
+    let mut inputs = vec![[0.0; WIDTH]; rows * blocks];
+    for (blocks, x) in inputs.chunks_exact_mut(blocks.max(1)).zip(x.chunks_exact(k.max(1))) {
+        blocks.as_flattened_mut()[..k].copy_from_slice(x);
+    }
+    let whole = match w.kind {
         SmallKind::Bf16 => Vec::new(),
-        SmallKind::Q8 => wholes::inputs::<8>(&x),
-        SmallKind::Q4 => wholes::inputs::<4>(&x),
+        SmallKind::Q8 => wholes::inputs::<8>(&inputs),
+        SmallKind::Q4 => wholes::inputs::<4>(&inputs),
     };
-    let grain = SHARE.div_ceil((x.len() * WIDTH).max(1));
-    parallel::rows(y, LANES, grain, |panel, y| {
-        let block = panel * x.len();
+    let all = n.next_multiple_of(LANES) * rows;
+    if partial.len() < all {
+        partial.resize(all, 0.0);
+    }
+    let sums = &mut partial[..all]; // [panels, rows, 16]
+    let grain = (SHARE * rows).div_ceil((blocks * WIDTH).max(1));
+    parallel::rows(sums, rows * LANES, grain, |panel, sums| {
+        let block = panel * blocks;
         let words = &w.words[block * w.kind.bits()..];
+        let sums = sums.as_chunks_mut().0;
         match w.kind {
-            SmallKind::Bf16 => halves::add(y, &x, words),
-            SmallKind::Q8 => wholes::add::<8>(y, &inputs, words, &w.scales[block..]),
-            SmallKind::Q4 => wholes::add::<4>(y, &inputs, words, &w.scales[block..]),
+            SmallKind::Bf16 => halves::sum(sums, &inputs, rows, words),
+            SmallKind::Q8 => wholes::sum::<8>(sums, &whole, rows, words, &w.scales[block..]),
+            SmallKind::Q4 => wholes::sum::<4>(sums, &whole, rows, words, &w.scales[block..]),
         }
     });
+    for (panel, sums) in sums.chunks_exact(rows * LANES).enumerate() {
+        for (row, sums) in sums.chunks_exact(LANES).enumerate() {
+            let outputs = panel * LANES..n.min((panel + 1) * LANES);
+            y[row * n..][outputs].iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +82,7 @@ mod tests {
                         }
                     };
                     let mut y = start.clone();
-                    add_product(&mut y, &x, &w);
+                    add_product(&mut y, &x, &w, 1, &mut Vec::new());
                     for j in 0..n {
                         let term = |i: usize| f64::from(x[i]) * f64::from(w.number(i, j));
                         let want = f64::from(start[j]) + (0..k).map(term).sum::<f64>();
@@ -81,6 +94,25 @@ mod tests {
                         let most = adding + f64::from(rounding.sum::<f32>());
                         assert!(off < most, "{kind} {k} {n}: {off} {most}");
                     }
+                }
+            }
+        }
+    }
+
+    /// Whoever else is multiplied.
+    #[test]
+    fn a_row_has_the_bits_that_it_has_alone() {
+        for kind in SmallKind::ALL {
+            for (k, n) in [(1, 1), (33, 17), (100, 65), (768, 48)] {
+                let (x, start, w) = (numbers(8 * k, 1), numbers(8 * n, 3), small(kind, k, n));
+                let mut alone = start.clone();
+                for (y, x) in alone.chunks_exact_mut(n).zip(x.chunks_exact(k)) {
+                    add_product(y, x, &w, 1, &mut vec![f32::NAN; 5]);
+                }
+                for rows in 2..=8 {
+                    let mut y = start[..rows * n].to_vec();
+                    add_product(&mut y, &x[..rows * k], &w, rows, &mut vec![f32::NAN; 5]);
+                    assert!(y == alone[..rows * n], "{kind} {rows} {k} {n}");
                 }
             }
         }
@@ -99,7 +131,7 @@ mod tests {
             for i in 0..k {
                 let (mut x, mut y) = (vec![0.0; k], vec![0.0; n]);
                 x[i] = 32767.0;
-                add_product(&mut y, &x, &w);
+                add_product(&mut y, &x, &w, 1, &mut Vec::new());
                 assert!((0..n).all(|j| y[j] == x[i] * w.number(i, j)), "{kind}");
             }
         }
@@ -109,12 +141,12 @@ mod tests {
     fn bits_do_not_depend_on_the_threads() {
         for kind in SmallKind::ALL {
             let (k, n) = (769, 1501);
-            let (x, w) = (numbers(k, 1), small(kind, k, n));
+            let (x, w) = (numbers(3 * k, 1), small(kind, k, n));
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
-                    let mut y = vec![0.5; n];
-                    add_product(&mut y, &x, &w);
+                    let mut y = vec![0.5; 3 * n];
+                    add_product(&mut y, &x, &w, 3, &mut Vec::new());
                     y
                 })
             };

@@ -14,6 +14,7 @@
 use super::block::WIDTH;
 #[cfg(target_arch = "aarch64")]
 use super::dots;
+use super::few_rows::few_rows;
 use super::half;
 use super::matrix::{AHEAD, Line, Scales};
 use crate::kernels::math::LANES;
@@ -71,68 +72,101 @@ simd_kernel! {
     }
 }
 
-/// y ← y + x·W for the outputs whose words and scales come first.
+/// sums ← X·W for `rows` rows and the outputs whose words and scales come first.
 #[allow(unsafe_code)]
-pub(super) fn add<const BITS: usize>(
-    y: &mut [f32],
+pub(super) fn sum<const BITS: usize>(
+    sums: &mut [[f32; LANES]],
     x: &[Inputs],
+    rows: usize,
     words: &[Line],
     scales: &[Scales],
 ) {
     #[cfg(target_arch = "aarch64")]
     if dots::are_there() {
         // SAFETY: the processor was asked.
-        return unsafe { by_dots::<BITS>(y, x, words, scales) };
+        return unsafe { by_dots::<BITS>(sums, x, rows, words, scales) };
     }
-    by_pairs::<BITS>(y, x, words, scales);
+    by_pairs::<BITS>(sums, x, rows, words, scales);
+}
+
+/// sums ← X·W, where `block` has Σ m·(n − z) of 32 inputs of each row. (A function's argument for that would not
+/// be compiled for the instruction set of its caller.)
+macro_rules! panels {
+    ($sums:ident, $x:ident, $rows:ident, $words:ident, $scales:ident, |$inputs:ident, $lines:ident| $block:expr) => {
+        let blocks = $x.len() / $rows;
+        let panels = $words.chunks_exact(blocks * BITS).zip($scales.chunks_exact(blocks));
+        for (sums, (words, scales)) in $sums.chunks_exact_mut($rows).zip(panels) {
+            few_rows!(sums, $x, $rows, |sums, x| {
+                sums.fill([0.0; LANES]);
+                for (i, ($lines, d)) in words.chunks_exact(BITS).zip(scales).enumerate() {
+                    let $inputs = x.map(|x| &x[i]);
+                    add_scaled::<_, FMA>(sums, $inputs, d, $block);
+                }
+            });
+        }
+    };
 }
 
 /// By the products of bytes.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon,dotprod")]
-fn by_dots<const BITS: usize>(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-    add_blocks::<BITS, true>(y, x, words, scales, |x, lines| dots::block::<BITS>(&x.bytes, lines));
+fn by_dots<const BITS: usize>(
+    sums: &mut [[f32; LANES]],
+    x: &[Inputs],
+    rows: usize,
+    words: &[Line],
+    scales: &[Scales],
+) {
+    const FMA: bool = true;
+    panels!(sums, x, rows, words, scales, |x, lines| x
+        .map(|x| dots::block::<BITS>(&x.bytes, lines)));
 }
 
 simd_kernel! {
-    fn by_pairs<const BITS: usize>(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-        add_blocks::<BITS, FMA>(y, x, words, scales, block::<BITS, FMA>);
+    fn by_pairs<const BITS: usize>(sums: &mut [[f32; LANES]], x: &[Inputs], rows: usize, words: &[Line], scales: &[Scales]) {
+        panels!(sums, x, rows, words, scales, |x, lines| block::<BITS, _, FMA>(x, lines));
     }
 }
 
-/// y ← y + x·W, where `block` has Σ m·(n − z) of 32 inputs for 16 outputs.
+/// sums ← sums + d·e·whole.
 #[inline(always)]
-fn add_blocks<const BITS: usize, const FMA: bool>(
-    y: &mut [f32],
-    x: &[Inputs],
-    words: &[Line],
-    scales: &[Scales],
-    block: impl Fn(&Inputs, &[Line]) -> [i32; LANES],
+fn add_scaled<const R: usize, const FMA: bool>(
+    sums: &mut [[f32; LANES]; R],
+    x: [&Inputs; R],
+    d: &Scales,
+    whole: [[i32; LANES]; R],
 ) {
-    let panels = words.chunks_exact(x.len() * BITS).zip(scales.chunks_exact(x.len()));
-    for (y, (words, scales)) in y.chunks_mut(LANES).zip(panels) {
-        let mut sums = [0.0; LANES];
-        for ((x, lines), d) in x.iter().zip(words.chunks_exact(BITS)).zip(scales) {
-            let whole = block(x, lines);
-            for l in 0..LANES {
-                sums[l] = fma::<FMA>(x.scale * half::widen(d[l]), whole[l] as f32, sums[l]);
-            }
+    let mut wide = [0.0; LANES];
+    for l in 0..LANES {
+        wide[l] = half::widen(d[l]);
+    }
+    for ((sums, x), whole) in sums.iter_mut().zip(x).zip(whole) {
+        let scale = x.scale;
+        for l in 0..LANES {
+            sums[l] = fma::<FMA>(scale * wide[l], whole[l] as f32, sums[l]);
         }
-        y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
     }
 }
 
 /// Σ m·(n − z) by pairs.
 #[inline(always)]
-fn block<const BITS: usize, const FMA: bool>(x: &Inputs, lines: &[Line]) -> [i32; LANES] {
+fn block<const BITS: usize, const R: usize, const FMA: bool>(
+    x: [&Inputs; R],
+    lines: &[Line],
+) -> [[i32; LANES]; R] {
     let number = (1u32 << BITS) - 1;
     let two = number << 16 | number;
-    let mut whole = [-x.total << (BITS - 1); LANES];
-    for (pairs, Line(line)) in x.pairs.chunks_exact(16 / BITS).zip(lines) {
-        prefetch(line, AHEAD);
-        for (i, &pair) in pairs.iter().enumerate() {
-            let words = line.map(|word| word >> (BITS * i) & two);
-            add_pairs::<FMA, LANES>(&mut whole, words, pair);
+    let mut whole = x.map(|x| [-x.total << (BITS - 1); LANES]);
+    for (line, Line(words)) in lines.iter().enumerate() {
+        prefetch(words, AHEAD);
+        for i in 0..16 / BITS {
+            let mut numbers = *words;
+            for number in &mut numbers {
+                *number = *number >> (BITS * i) & two;
+            }
+            for (whole, x) in whole.iter_mut().zip(x) {
+                add_pairs::<FMA, LANES>(whole, numbers, x.pairs[line * (16 / BITS) + i]);
+            }
         }
     }
     whole
@@ -197,10 +231,10 @@ mod tests {
             for (bits, inputs) in [(8, Inputs::new::<8>(&x)), (4, Inputs::new::<4>(&x))] {
                 let steps = if bits == 8 { back::<8>(&x) } else { back::<4>(&x) };
                 let steps = steps.map(|step| (step / inputs.scale).round() as i64);
-                let mut y = [0.0; LANES];
-                let add = if bits == 8 { add::<8> } else { add::<4> };
-                add(&mut y, std::slice::from_ref(&inputs), &lines[..bits], &[[0x3c00; LANES]]);
-                for (l, y) in y.into_iter().enumerate() {
+                let mut y = [[0.0; LANES]];
+                let sum = if bits == 8 { sum::<8> } else { sum::<4> };
+                sum(&mut y, std::slice::from_ref(&inputs), 1, &lines[..bits], &[[0x3c00; LANES]]);
+                for (l, y) in y[0].into_iter().enumerate() {
                     let number = |i: usize| {
                         let word = lines[i / (32 / bits)].0[l] >> (i % (32 / bits) * bits);
                         i64::from(word & ((1 << bits) - 1)) - (1 << (bits - 1))
@@ -220,10 +254,10 @@ mod tests {
             [(0, 255, 127.0), (1, 255, 127.0), (0, 0, -128.0), (1, 0, -128.0)]
         {
             let word = u32::from_ne_bytes([step; 4]);
-            let mut y = [0.0; LANES];
-            add::<8>(&mut y, &x[sign..=sign], &[Line([word; LANES]); 8], &[[0x3c00; LANES]]);
+            let mut y = [[0.0; LANES]];
+            sum::<8>(&mut y, &x[sign..=sign], 1, &[Line([word; LANES]); 8], &[[0x3c00; LANES]]);
             let want = weight * WIDTH as f32 * [-1.0, 1.0][sign];
-            assert!(y.iter().all(|y| (y / want - 1.0).abs() < 1e-6), "{y:?}");
+            assert!(y[0].iter().all(|y| (y / want - 1.0).abs() < 1e-6), "{y:?}");
         }
     }
 }

@@ -211,6 +211,16 @@ impl TinyGPT {
         list.into_iter()
     }
 
+    /// The parameters that a step moves, and an optimizer remembers something of: all of them.
+    pub fn trained(&self) -> impl Iterator<Item = (String, &Tensor)> {
+        self.parameters()
+    }
+
+    /// [`TinyGPT::trained`], for changing them.
+    pub fn trained_mut(&mut self) -> impl Iterator<Item = (String, &mut Tensor)> {
+        self.parameters_mut()
+    }
+
     /// Number of single weights.
     pub fn parameter_count(&self) -> u64 {
         self.parameters().map(|(_, p)| p.numel() as u64).sum()

@@ -36,10 +36,14 @@ pub(crate) struct Products {
 impl Products {
     /// y ← y + X·W for `n` rows: `x [n, K]`, `w [K, M]`, `y [n, M]`. One row is multiplied with the
     /// small weights if there are any. Several share what is read, so that f32 costs them little.
+    /// An adapter of W is added in f32.
     pub fn add_linear(&mut self, y: &mut [f32], x: &[f32], w: &Tensor, n: usize) {
         match self.small.get(w).filter(|_| n == 1) {
             Some(w) => add_product(y, x, w),
             None => rows::add_linear(y, x, w.data(), n, &mut self.partial),
+        }
+        if let Some(pair) = w.adapter() {
+            pair.add_rows(y, x, n, &mut self.partial);
         }
     }
 

@@ -12,6 +12,7 @@
 //! | [`crew`] | sums and messages between several processes |
 //! | [`listing`] | a forward pass as a list, for who computes it elsewhere |
 //! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
+//! | [`adapter`] | thin matrices that are trained beside a matrix that stays |
 //! | [`threads`] | how many threads work |
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
 //! | [`gradcheck`] | is a gradient the gradient of its value? |
@@ -77,6 +78,8 @@ pub mod crew;
 #[doc(hidden)]
 pub mod listing;
 
+#[doc(hidden)]
+pub mod adapter;
 pub mod autograd;
 pub mod tensor;
 

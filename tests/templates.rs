@@ -12,7 +12,7 @@ use syn::visit::{self, Visit};
 use workspace_tests::workspace;
 
 /// Crates whose messages are translated there.
-pub const CRATES: [&str; 10] = [
+pub const CRATES: [&str; 11] = [
     "llm-core",
     "llm-crew-mpi",
     "llm-formats",
@@ -21,6 +21,7 @@ pub const CRATES: [&str; 10] = [
     "llm-messages",
     "llm-report",
     "llm-run",
+    "llm-serve",
     "llm-variant-mha",
     "llm-variant-modern",
 ];

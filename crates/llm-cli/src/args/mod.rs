@@ -77,6 +77,9 @@ pub enum Verb {
     /// Talk with a trained model, as its chat template has it
     /// zh: 按模型自己的对话模板与它对话
     Chat(ChatArgs),
+    /// Answer programs, pages and benchmarks over HTTP, as OpenAI's API does
+    /// zh: 通过 HTTP 回答程序、网页和评测，接口与 OpenAI 的相同
+    Serve(ServeArgs),
     /// Loss, perplexity, bits per byte and accuracy over a whole file, or right answers to questions
     /// zh: 模型在整个文件上的损失、困惑度、每字节比特数和命中率，或答对的题目
     Eval(EvalArgs),
@@ -173,6 +176,35 @@ flags! {
         /// Seed of the draws [default: the run's]
         /// zh: 抽取词元的随机种子 [默认：训练时的]
         seed: Option<u64> = "N";
+        /// Keep the weights as f32, bf16, q8 or q4
+        /// zh: 权重存成 f32、bf16、q8 或 q4
+        weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
+        /// What is printed.
+        ..output: OutputArgs;
+    }
+}
+
+flags! {
+    /// `serve`.
+    pub struct ServeArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// Port; 0: any that is free [default: 8080]
+        /// zh: 端口；0：任意一个空闲的 [默认：8080]
+        port: Option<u16> = "N";
+        /// Address to listen on; one that other machines reach needs a key [default: 127.0.0.1]
+        /// zh: 监听的地址；别的机器能连到的地址必须有密钥 [默认：127.0.0.1]
+        host: Option<String> = "ADDRESS";
+        /// Answer only who sends this key, as `Authorization: Bearer KEY`
+        /// zh: 只回答发来这个密钥的请求：`Authorization: Bearer KEY`
+        api_key: Option<String> = "KEY";
+        /// File that holds that key
+        /// zh: 写着这个密钥的文件
+        api_key_file: Option<PathBuf> = "FILE" [conflicts_with = "api_key"];
+        /// Let a page from elsewhere ask, `https://example.org`; repeatable
+        /// zh: 允许来自别处的网页提问，如 `https://example.org`；可以写几次
+        allow_origin: Vec<String> = "ORIGIN";
         /// Keep the weights as f32, bf16, q8 or q4
         /// zh: 权重存成 f32、bf16、q8 或 q4
         weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];

@@ -13,6 +13,7 @@ mod inspect;
 mod report;
 mod runs;
 mod scored;
+mod serve;
 mod tokenizer;
 mod trace;
 mod train;
@@ -50,6 +51,7 @@ pub(crate) fn dispatch(program: &Program, cli: &Cli, verb: &str) -> Result<()> {
     match &cli.verb {
         Some(Verb::Generate(args)) => in_pool(&args.output, |_| generate::generate(program, args)),
         Some(Verb::Chat(args)) => in_pool(&args.output, |_| chat::chat(program, args)),
+        Some(Verb::Serve(args)) => in_pool(&args.output, |_| serve::serve(program, args)),
         Some(Verb::Eval(args)) => in_pool(&args.output, |_| eval::eval(program, args)),
         Some(Verb::Tokenizer(verb)) => tokenizer::tokenizer(program, verb),
         Some(Verb::Trace(args)) => in_pool(&args.output, |_| trace::trace(program, args)),

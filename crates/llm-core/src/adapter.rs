@@ -11,30 +11,8 @@
 //! Reference: Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models".
 
 use crate::kernels::{gemv, parallel};
-use crate::tensor::Tensor;
+pub use crate::tensor::{Pair, Part};
 use std::ops::Range;
-
-/// Some columns of a matrix, and what is added to them.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
-    /// Columns of W, right of those of the part before.
-    pub columns: usize,
-    /// r, the inner length of A·B; 0: nothing is added to these columns.
-    pub rank: usize,
-    /// s, which A·B is multiplied by.
-    pub scale: f32,
-}
-
-/// A and B of one matrix `[K, M]`.
-#[derive(Clone, Debug)]
-pub struct Pair {
-    /// `[K, Σ rᵢ]`: the parts' A side by side.
-    pub a: Tensor,
-    /// `[max rᵢ, M]`: the parts' B side by side, each in its first rᵢ rows; the other numbers are 0.
-    pub b: Tensor,
-    /// The parts, whose columns are those of W together.
-    pub parts: Vec<Part>,
-}
 
 /// Where a part lies in A and in B.
 #[derive(Clone, Debug)]

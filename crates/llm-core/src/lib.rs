@@ -11,8 +11,7 @@
 //! | [`kernels`] | the maths, on slices and views |
 //! | [`crew`] | sums and messages between several processes |
 //! | [`listing`] | a forward pass as a list, for who computes it elsewhere |
-//! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
-//! | [`adapter`] | thin matrices that are trained beside a matrix that stays |
+//! | [`tensor`], [`autograd`], [`adapter`] | values that remember how they were made, the walk back, and thin matrices that learn beside one that stays |
 //! | [`threads`] | how many threads work |
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
 //! | [`gradcheck`] | is a gradient the gradient of its value? |

@@ -1,6 +1,5 @@
 //! A value with a shape, shared and never changed once made, that may remember how it was made.
 
-use crate::adapter::Pair;
 use crate::autograd::{GradFn, Gradients, Parent, TensorId, recording};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
@@ -34,6 +33,30 @@ pub struct Tensor {
     role: Role,
     /// What is added to it where it is a matrix that others are multiplied with.
     adapter: Option<Box<Pair>>,
+}
+
+/// Some columns of a matrix, and what is added to them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(hidden)]
+pub struct Part {
+    /// Columns of W, right of those of the part before.
+    pub columns: usize,
+    /// r, the inner length of A·B; 0: nothing is added to these columns.
+    pub rank: usize,
+    /// s, which A·B is multiplied by.
+    pub scale: f32,
+}
+
+/// A and B of one matrix `[K, M]`.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub struct Pair {
+    /// `[K, Σ rᵢ]`: the parts' A side by side.
+    pub a: Tensor,
+    /// `[max rᵢ, M]`: the parts' B side by side, each in its first rᵢ rows; the other numbers are 0.
+    pub b: Tensor,
+    /// The parts, whose columns are those of W together.
+    pub parts: Vec<Part>,
 }
 
 /// What a parameter is in a model: some optimizers move one kind otherwise than another.
@@ -142,7 +165,7 @@ impl Tensor {
         Tensor::with_grad_fn(shape, Arc::new(data.into()), None)
     }
 
-    /// Of no role, and without an adapter.
+    /// A tensor without a role and an adapter.
     fn with_grad_fn(shape: Vec<usize>, data: Arc<Buffer>, grad_fn: Option<Arc<GradFn>>) -> Tensor {
         Tensor { shape, data, grad_fn, role: Role::default(), adapter: None }
     }
@@ -200,7 +223,7 @@ impl Tensor {
         Tensor { adapter: Some(Box::new(pair)), ..self.detach() }
     }
 
-    /// Adds the adapter to the numbers; there is none then.
+    /// Adds the adapter to the numbers, of which it is a part then.
     pub(crate) fn merge(&mut self) {
         if let Some(pair) = self.adapter.take() {
             pair.merge_into(self.data_mut());

@@ -50,6 +50,12 @@ pub struct Options {
     pub allow_data_change: Option<bool>,
     /// The checkpoint, or the folder of a run, to go on with.
     pub load: Option<PathBuf>,
+    /// The rank of an adapter that learns in place of the loaded model.
+    pub lora: Option<usize>,
+    /// Whether a step computes each block twice, for less memory.
+    pub recompute: Option<bool>,
+    /// The file of the weights under the loaded adapter, where it is not the one that it names.
+    pub base: Option<PathBuf>,
     /// The file to save the run in.
     pub save: Option<PathBuf>,
     /// The folder to save it in; neither: `runs/NNN`, the next free number.
@@ -111,6 +117,8 @@ impl Options {
             (self.overfit, message!("{}", option("overfit"))),
             (self.time.is_some(), message!("{}", option("time"))),
             (self.members > 1, message!("a crew of several processes")),
+            (self.lora.is_some(), message!("{}", option("lora"))),
+            (self.recompute == Some(true), message!("{}", option("recompute"))),
         ];
         match for_the_cpu.into_iter().find(|(is_asked, _)| *is_asked) {
             Some((_, what)) if self.device != Device::Cpu => {

@@ -2,11 +2,9 @@
 //! file: it names them by their hash, and says where they were.
 
 use super::limits::Checked;
-use super::opened::Checkpoint;
-use super::reader::Failure;
-use crate::base::{CheckpointError, Error, Message, Result, Settings, Value, with_causes};
+use crate::base::{CheckpointError, Error, Message, Result, Settings, Value};
 use crate::message;
-use crate::model::{AdapterSpec, Part, TinyGPT, weights_blake3};
+use crate::model::{AdapterSpec, Part, TinyGPT};
 use std::path::{Component, Path, PathBuf};
 
 /// What a header says of an adapter.
@@ -35,7 +33,7 @@ impl SavedAdapter {
         Ok(Some(SavedAdapter { spec, base_blake3: *base_blake3, base_file: relative(file, at) }))
     }
 
-    /// Its keys and values: `w_fc 0-11 64*16*2,64*16*2`, matrix, blocks, and columns, rank and scale of each
+    /// Writes the keys and values: `w_fc 0-11 64*16*2,64*16*2`, matrix, blocks, and columns, rank and scale of each
     /// part.
     pub(super) fn write(&self, into: &mut Settings) -> Result<()> {
         into.insert(BLAKE3, Value::Bytes(self.base_blake3.into()))?;
@@ -139,44 +137,4 @@ fn relative(file: &Path, at: &Path) -> String {
     let up = from[same..].iter().map(|_| "..".into());
     let down = to[same..].iter().map(|c| c.as_os_str().to_string_lossy());
     up.chain(down).collect::<Vec<_>>().join("/")
-}
-
-impl Checkpoint {
-    /// The checkpoint with the weights under its adapter, from `base` or the file that it names; one without
-    /// an adapter as it is. `read` reads the weights of such a file.
-    pub(super) fn on_base(
-        self,
-        base: Option<&Path>,
-        read: impl FnOnce(&Path) -> Result<Checkpoint, Failure>,
-    ) -> Result<Checkpoint, Failure> {
-        let Some(saved) = &self.adapter else {
-            let reason = message!("there is no adapter in it, so it needs no other file");
-            let needless = CheckpointError::Setting { field: "base", reason };
-            return if base.is_some() { Err(needless.into()) } else { Ok(self) };
-        };
-        let beside = || self.path.parent().unwrap_or(Path::new("")).join(&saved.base_file);
-        let file = base.map_or_else(beside, Into::into);
-        let under = match read(&file) {
-            Ok(under) => under,
-            Err(Failure::Memory(error)) => return Err(Failure::Memory(error)),
-            Err(Failure::Io(error)) => {
-                return Err(saved.missing(file, error.to_string().into()).into());
-            }
-            Err(Failure::Content(error)) => {
-                let why = with_causes(&error);
-                return Err(saved.missing(file, why).into());
-            }
-        };
-        if under.adapter.is_some() {
-            let why = message!("it is an adapter, too");
-            return Err(saved.missing(file, why).into());
-        }
-        let found = weights_blake3(under.parameters());
-        if found != saved.base_blake3 {
-            let why = message!("its weights have {}", hex(&found));
-            return Err(saved.missing(file, why).into());
-        }
-        let (pairs, base_path) = (self.parameters, Some(file));
-        Ok(Checkpoint { parameters: under.parameters, pairs, base_path, ..self })
-    }
 }

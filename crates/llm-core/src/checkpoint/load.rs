@@ -1,5 +1,6 @@
 //! Reading: limits before allocations, the expected table before the tensors, hashes before values.
 
+use super::adapter::hex;
 use super::check::check;
 use super::contents::Contents;
 use super::fixed::{FIXED, Fixed, HASH};
@@ -10,8 +11,9 @@ use super::opened::Checkpoint;
 use super::reader::{CHUNK, Failure, Hashing};
 use super::table::{self, BLOB, Entry, WEIGHT};
 use crate::base::memory;
-use crate::base::{CheckpointError, Result, open_regular};
+use crate::base::{CheckpointError, Result, open_regular, with_causes};
 use crate::message;
+use crate::model::weights_blake3;
 use crate::optim::{OPTIMIZERS, OptimizerRow, OptimizerState, ParameterState};
 use crate::tensor::Tensor;
 use std::collections::BTreeMap;
@@ -85,6 +87,46 @@ impl Checkpoint {
         let read = read.and_then(|read| read.on_base(None, nowhere));
         let read = read.map_err(|failure| failure.at(&path))?;
         Ok(Checkpoint { path, ..read })
+    }
+}
+
+impl Checkpoint {
+    /// The checkpoint with the weights under its adapter, from `base` or the file that it names; one without
+    /// an adapter as it is. `read` reads the weights of such a file.
+    fn on_base(
+        self,
+        base: Option<&Path>,
+        read: impl FnOnce(&Path) -> Result<Checkpoint, Failure>,
+    ) -> Result<Checkpoint, Failure> {
+        let Some(saved) = &self.adapter else {
+            let reason = message!("there is no adapter in it, so it needs no other file");
+            let needless = CheckpointError::Setting { field: "base", reason };
+            return if base.is_some() { Err(needless.into()) } else { Ok(self) };
+        };
+        let beside = || self.path.parent().unwrap_or(Path::new("")).join(&saved.base_file);
+        let file = base.map_or_else(beside, Into::into);
+        let under = match read(&file) {
+            Ok(under) => under,
+            Err(Failure::Memory(error)) => return Err(Failure::Memory(error)),
+            Err(Failure::Io(error)) => {
+                return Err(saved.missing(file, error.to_string().into()).into());
+            }
+            Err(Failure::Content(error)) => {
+                let why = with_causes(&error);
+                return Err(saved.missing(file, why).into());
+            }
+        };
+        if under.adapter.is_some() {
+            let why = message!("it is an adapter, too");
+            return Err(saved.missing(file, why).into());
+        }
+        let found = weights_blake3(under.parameters());
+        if found != saved.base_blake3 {
+            let why = message!("its weights have {}", hex(&found));
+            return Err(saved.missing(file, why).into());
+        }
+        let (pairs, base_path) = (self.parameters, Some(file));
+        Ok(Checkpoint { parameters: under.parameters, pairs, base_path, ..self })
     }
 }
 

@@ -1,14 +1,14 @@
 //! A model that stays as it is, and the adapter that learns beside it.
 
 use super::initial::initial;
+use super::tiny_gpt::Base;
 use super::{Param, ParamList, Start, TinyGPT, parameter_list};
 use crate::adapter::{Pair, Part};
 use crate::base::{Error, Result};
-use crate::buffer::Buffer;
 use crate::message;
 use crate::tensor::{Role, Tensor};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -50,7 +50,7 @@ impl AdapterSpec {
     /// A starts even over ±1/√K, B at 0: at first nothing is added.
     ///
     /// # Errors
-    /// [`Error::Config`] naming a matrix that is none of a block, comes twice, or has other columns.
+    /// [`Error::Config`] naming a matrix outside the blocks, one that comes twice, or has other columns.
     pub fn parameters(&self, model: &ParamList) -> Result<ParamList> {
         let refused = |name: &str| message!("'{}' is no matrix of a block", name.escape_default());
         let mut wanted = BTreeMap::new();
@@ -88,17 +88,6 @@ impl AdapterSpec {
             None => Ok(list),
         }
     }
-}
-
-/// The frozen weights under an adapter.
-#[derive(Clone, Debug)]
-pub(super) struct Base {
-    blake3: [u8; 32],
-    /// The file that holds them.
-    path: Option<PathBuf>,
-    /// The storage of each: who writes to one gets a copy, so where a tensor still has it, its
-    /// numbers are those of the hash.
-    storage: Vec<Arc<Buffer>>,
 }
 
 impl TinyGPT {

@@ -24,8 +24,10 @@ mod small_weights;
 mod tiny_gpt;
 mod workspace;
 
+#[doc(hidden)]
 pub use crate::adapter::{Pair, Part};
 pub use crate::ops::{Context, NORM_EPS, Place, Probe, Site};
+#[doc(hidden)]
 pub use adapter::AdapterSpec;
 pub(crate) use adapter::weights_blake3;
 pub use attention::{Attention, check_attention};

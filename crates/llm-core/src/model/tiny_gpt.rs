@@ -1,6 +1,5 @@
 //! The whole model: embeddings, blocks, final norm, output head.
 
-use super::adapter::Base;
 use super::initial::initial;
 use super::parameters::{Field, Given, Plan, Structure, parameters};
 use super::{
@@ -8,11 +7,13 @@ use super::{
 };
 use crate::adapter::Pair;
 use crate::base::{Error, Result};
+use crate::buffer::Buffer;
 use crate::message;
 use crate::tensor::{Role, Tensor};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A GPT: decoder-only, pre-norm, learned positions.
@@ -43,6 +44,17 @@ pub struct TinyGPT {
     pub(super) recompute: bool,
     /// What is frozen, with an adapter.
     pub(super) base: Option<Base>,
+}
+
+/// The frozen weights under an adapter.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub(super) blake3: [u8; 32],
+    /// The file that holds them.
+    pub(super) path: Option<PathBuf>,
+    /// The storage of each: who writes to one gets a copy, so where a tensor still has it, its
+    /// numbers are those of the hash.
+    pub(super) storage: Vec<Arc<Buffer>>,
 }
 
 parameters! {

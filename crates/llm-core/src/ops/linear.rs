@@ -119,7 +119,7 @@ struct Added {
     pair: Pair,
     /// x·A, `[n, Σ r]`.
     u: Buffer,
-    /// Of A and of B.
+    /// Places of the gradients of A and B.
     parents: [Parent; 2],
     work: Execution,
 }

@@ -130,6 +130,9 @@ impl Sheet {
         let habits = &options.habits;
         self.table("training");
         self.given("load", path_of(options.load.as_ref()));
+        self.given("lora", options.lora.map(|rank| whole(rank as u64)));
+        self.given("base", path_of(options.base.as_ref()));
+        self.given("recompute", options.recompute);
         self.given("preset", options.preset.map(Preset::name));
         let others =
             |of: &Setting| !is_option(of) && !SIZES.contains(&of.name) && of.name != "val_frac";

@@ -2,7 +2,7 @@
 
 use super::checks::check_savable;
 use super::fresh::{Settings, plan_epochs, settings};
-use super::loaded::load;
+use super::loaded::load_on;
 use super::run::Plan;
 use crate::data::Data;
 use crate::error::Result;
@@ -121,7 +121,7 @@ impl SharedData {
     /// As [`load`] and [`Plan::new`].
     pub fn go_on(&self, models: &Models, folder: &Path) -> Result<Plan> {
         let path = to_load(folder)?;
-        let loaded = load(models, &path)?;
+        let loaded = load_on(models, &path, None)?;
         let (recipe, first) = (&loaded.run.recipe, &self.recipe);
         if recipe.seq_len != first.seq_len || recipe.val_frac != first.val_frac {
             let options = Options { load: Some(folder.into()), reads: true, ..Options::default() };

@@ -1,11 +1,13 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
+use super::adapter;
 use super::checks::{named_by_option, require, steps_of, training_memory, unfit, without_a_course};
 use super::data;
 use super::files::TextFiles;
-use super::loaded::{Loaded, load};
+use super::loaded::{Loaded, load_on};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
+use crate::device::Device;
 use crate::error::{Result, RunError, option, usage};
 use crate::models::{Models, own_numbers};
 use crate::note::Note;
@@ -25,7 +27,26 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
-    going_on(models, options, load(models, path)?, path)
+    let loaded = load_on(models, path, options.base.as_deref())?;
+    let is_adapter = loaded.run.model.adapter().is_some();
+    if is_adapter && options.device != Device::Cpu {
+        return usage(message!("an adapter learns on the processor: leave {device} out"));
+    }
+    let rank = match options.lora {
+        Some(rank) if is_adapter => {
+            adapter::check_rank(&loaded.run.model, rank, path)?;
+            None
+        }
+        asked => asked,
+    };
+    let Some(rank) = rank else { return going_on(models, options, loaded, path) };
+    let mut options = options.clone();
+    if options.epochs.is_none() && !options.given.contains_key("steps") {
+        options.epochs = Some(1.0);
+    }
+    let loaded = adapter::begun(models, &options, loaded, rank, path)?;
+    let plan = going_on(models, &options, loaded, path)?;
+    Ok(Plan { begins: true, ..plan })
 }
 
 /// A run that was loaded, or made otherwise, goes on; errors call it `path`.
@@ -41,6 +62,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     let own = settings::set_own(&mut recipe, &options.optimizer_set, models.optimizers);
     own.map_err(named_by_option)?;
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
+    adapter::check_optimizer(&loaded.run.model, &recipe)?;
     let text = TextDefaults::choose(options.preset);
     let mut plan = Plan { loaded: Some(path.into()), notes, text, ..loaded.into() };
     plan.steps = recipe.total_steps.saturating_sub(plan.trainer.step);
@@ -49,6 +71,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     plan.notes.extend(notes_on_state(options, &plan, has_optimizer));
     plan.memory = checked_memory(models, options, &plan.trainer, learns)?;
     let before = plan.trainer.recipe.data.clone();
+    let is_new = adapter::is_new(&plan.trainer);
     if learns || options.reads || !options.data.is_empty() {
         read_data(models, options, path, &mut plan)?;
     }
@@ -64,6 +87,10 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     }
     let data = plan.data.as_ref().filter(|_| learns);
     plan.notes.extend(data.and_then(|data| unfit(data, &plan.trainer.recipe)));
+    if is_new {
+        adapter::course(given, &mut plan.trainer.recipe);
+        plan.notes.extend(adapter::frozen_end(&plan.trainer.recipe, &plan.tokenizer));
+    } else
     // What was planned goes on as it was planned, to the byte.
     if given.contains_key("steps") || options.epochs.is_some() {
         plan.notes.extend(new_course(given, other_text, &mut plan.trainer)?);
@@ -119,7 +146,9 @@ fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: boo
     let Trainer { model, recipe, .. } = run;
     let (config, attention) = (model.config(), model.attention().as_ref());
     let memory = match learns {
-        true => training_memory(config, attention, recipe, models.optimizers, options)?,
+        true => {
+            training_memory(config, attention, recipe, models.optimizers, options, model.adapter())?
+        }
         false => model.inference_memory(1, config.seq_len),
     };
     require(memory.saturating_sub(held(run))).map_err(|e| match e {
@@ -134,8 +163,13 @@ fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: boo
 fn read_data(models: &Models, options: &Options, path: &Path, plan: &mut Plan) -> Result<()> {
     let learns = plan.steps > 0 || options.epochs.is_some();
     let Plan { trainer, tokenizer, .. } = plan;
+    let is_new = adapter::is_new(trainer);
     let (context, recipe) = (trainer.model.config().seq_len, &mut trainer.recipe);
-    let (files, seq_len) = (TextFiles::of_run(options, path), recipe.seq_len);
+    let seq_len = recipe.seq_len;
+    let files = match is_new {
+        true => TextFiles::typed(options),
+        false => TextFiles::of_run(options, path),
+    };
     plan.data = Some(data::resumed(options, &files, recipe, tokenizer, learns, path, context)?);
     if recipe.seq_len != seq_len {
         let [new, old] = [recipe.seq_len, seq_len].map(Value::from);

@@ -48,7 +48,7 @@ fn adapted() -> TinyGPT {
         let width = p.shape()[1];
         for (at, (p, x)) in p.data_mut().iter_mut().zip(values).enumerate() {
             let [row, column] = [at / width, at % width];
-            let idle = is_b && (column >= 12 && column < 24 || column >= 24 && row > 0);
+            let idle = is_b && ((12..24).contains(&column) || column >= 24 && row > 0);
             *p = if idle { 0.0 } else { x };
         }
     }

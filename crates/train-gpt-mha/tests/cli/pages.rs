@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
+    ("--task questions.jsonl", "asked in crates/train-gpt-modern/tests/cli/questions.rs"),
     ("bench", "measures, for a long time"),
     ("--device gpu", "needs a GPU, see crates/llm-gpu/tests/gpu/runs.rs"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),

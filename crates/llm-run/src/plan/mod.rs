@@ -2,6 +2,7 @@
 //! before a step is taken or a byte written.
 
 mod adapter;
+mod apart;
 mod beside;
 mod checks;
 mod data;
@@ -12,6 +13,7 @@ mod loaded;
 mod resume;
 mod run;
 
+pub use apart::{Apart, load, load_beside, merged};
 pub use beside::{SharedData, SharedDecision};
 pub use checks::{check_heads, named_by_option};
 pub use fresh::{Settings, fitted};
@@ -19,7 +21,7 @@ pub use fresh::{Settings, fitted};
 pub use data::{about_training_data, own_data, own_unseen};
 pub use files::TextFiles;
 pub use habits::with_habits;
-pub use loaded::{Loaded, load, more_than_offered, opened};
+pub use loaded::{Loaded, more_than_offered, opened, read_checkpoint};
 pub use resume::{going_on, more_steps};
 pub use run::{Decided, Plan};
 

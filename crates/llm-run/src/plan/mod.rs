@@ -22,7 +22,7 @@ pub use data::{about_training_data, own_data, own_unseen};
 pub use files::TextFiles;
 pub use habits::with_habits;
 pub use loaded::{Loaded, more_than_offered, opened, read_checkpoint};
-pub use resume::{going_on, more_steps};
+pub use resume::{going_on, more_steps, taken_up};
 pub use run::{Decided, Plan};
 
 use crate::data::{Data, Input, check_about_files, one_stdin};

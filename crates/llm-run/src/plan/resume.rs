@@ -27,7 +27,14 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
-    let loaded = load_on(models, path, options.base.as_deref())?;
+    taken_up(models, options, load_on(models, path, options.base.as_deref())?, path)
+}
+
+/// [`going_on`], where [`Options::lora`] is asked for as a new run, in which an adapter learns beside what was loaded.
+///
+/// # Errors
+/// As [`Plan::new`] with [`Options::load`].
+pub fn taken_up(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
     let is_adapter = loaded.run.model.adapter().is_some();
     if is_adapter && options.device != Device::Cpu {
         return usage(message!("an adapter learns on the processor: leave {device} out"));

@@ -155,7 +155,7 @@ impl Settings {
         named && layer && (is_there || !self.excludes)
     }
 
-    /// Refuses a target that is none of the modules: no tensors would be missed.
+    /// Refuses a target that names no module: its tensors would not be missed.
     pub(super) fn check(&self, modules: &[String]) -> Result<()> {
         let targets = self.targets.iter().flatten();
         let is_known = |target: &&String| !modules.iter().any(|module| is_end(target, module));

@@ -17,7 +17,6 @@ pub struct Answer {
     choices: Vec<Text>,
     /// Tokens that were written.
     written: usize,
-    ended: usize,
 }
 
 /// One text of it, since it was last told.
@@ -41,7 +40,7 @@ impl Answer {
         let id =
             format!("{}-{:016x}", if ask.is_chat { "chatcmpl" } else { "cmpl" }, hash.finish());
         let choices = (0..ask.choices()).map(|_| Text::default()).collect();
-        Answer { ask, served, id, choices, written: 0, ended: 0 }
+        Answer { ask, served, id, choices, written: 0 }
     }
 
     /// Takes in what was heard; the number of the text that it is about.
@@ -64,7 +63,6 @@ impl Answer {
                 text.scored.push(scored);
             }
             What::End(finish, rest) => {
-                self.ended += 1;
                 bytes = rest;
                 text.finish = Some(finish);
             }
@@ -75,8 +73,12 @@ impl Answer {
         Ok(choice)
     }
 
+    pub fn has_ended(&self, choice: usize) -> bool {
+        self.choices[choice].finish.is_some()
+    }
+
     pub fn is_done(&self) -> bool {
-        self.ended == self.choices.len()
+        (0..self.choices.len()).all(|choice| self.has_ended(choice))
     }
 
     fn object(&self, kind: &str, choices: Vec<Value>) -> Value {
@@ -207,7 +209,7 @@ fn may_go_on(bytes: &[u8]) -> bool {
 
 impl Served {
     fn of_chat(&self, scored: &[Scored]) -> Value {
-        let token = |token, logprob: Option<f32>| {
+        let token = |token, logprob: Option<f64>| {
             let bytes = self.tokenizer.bytes_of(token);
             json!({"token": self.shown(token), "logprob": logprob, "bytes": bytes})
         };

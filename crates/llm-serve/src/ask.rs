@@ -73,7 +73,7 @@ impl Ask {
                 ("modalities", &[json!(["text"])]),
             ]);
             let common = Ask::common(fields, served)?;
-            let stops = common.stops.and(served.format.end.clone().into_bytes());
+            let stops = common.stops.and(served.end());
             Ask { prompts, most, logprobs, stops, is_chat: true, ..common }.checked(served)
         })
     }

@@ -5,7 +5,6 @@ use crate::attention::Look;
 use crate::error::{Refusal, Res, stopping};
 use crate::model::Served;
 use llm_core::generate::{Choice, Stops, Writers};
-use llm_core::kernels::cross_entropy::log_sum_exp;
 use llm_core::kernels::small::SmallKind;
 use llm_core::{TinyGPT, TokenId};
 use llm_run::Result;
@@ -47,9 +46,9 @@ pub enum What {
 pub struct Scored {
     pub token: TokenId,
     /// Nothing for the first of a prompt.
-    pub logprob: Option<f32>,
+    pub logprob: Option<f64>,
     /// The likeliest tokens in its place.
-    pub top: Vec<(TokenId, f32)>,
+    pub top: Vec<(TokenId, f64)>,
 }
 
 /// Why a text ended, as OpenAI's API says it.
@@ -216,7 +215,7 @@ impl Active {
     /// What the writer says; whether to go on.
     fn hear(&mut self, drawn: Option<Choice>, scores: &[f32], served: &Served) -> ControlFlow<()> {
         let v = served.tokenizer.vocab_size();
-        let Some(Choice { token, logprob }) = drawn else {
+        let Some(Choice { token, .. }) = drawn else {
             let prompt = self.ask.choice(self.choice).0;
             let tokens = &prompt[(self.scored + 1).min(prompt.len())..];
             let all: Vec<Scored> = scores
@@ -238,8 +237,8 @@ impl Active {
             return self.end(Finish::Stop);
         }
         let scored = match self.ask.logprobs {
-            Some(_) => Scored { logprob: Some(logprob), ..self.scored(token, scores) },
-            None => Scored { token, logprob: Some(logprob), top: Vec::new() },
+            Some(_) => self.scored(token, scores),
+            None => Scored { token, logprob: None, top: Vec::new() },
         };
         let (bytes, stop) = self.stops.push(served.tokenizer.bytes_of(token));
         self.say(What::Token(scored, bytes))?;
@@ -264,10 +263,8 @@ impl Active {
         }
     }
 
-    /// The log-probability of a token among the scores `[V]`, and the likeliest ones.
+    /// The log-probability of a token among the scores `[V]`, and the likeliest ones; in f64, for whoever adds up.
     fn scored(&self, token: TokenId, scores: &[f32]) -> Scored {
-        let mut lse = [0.0];
-        log_sum_exp(&mut lse, scores, scores.len());
         let n = self.ask.logprobs.unwrap_or(0);
         let mut top: Vec<(TokenId, f32)> = Vec::with_capacity(n + 1);
         for (other, &score) in scores.iter().enumerate() {
@@ -277,8 +274,11 @@ impl Active {
                 top.truncate(n);
             }
         }
-        top.iter_mut().for_each(|(_, score)| *score -= lse[0]);
-        Scored { token, logprob: Some(scores[token as usize] - lse[0]), top }
+        let most = f64::from(scores.iter().copied().fold(f32::MIN, f32::max));
+        let sum: f64 = scores.iter().map(|&x| (f64::from(x) - most).exp()).sum();
+        let logprob = |score: f32| f64::from(score) - most - sum.ln();
+        let top = top.into_iter().map(|(token, score)| (token, logprob(score))).collect();
+        Scored { token, logprob: Some(logprob(scores[token as usize])), top }
     }
 }
 

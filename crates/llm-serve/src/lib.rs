@@ -57,6 +57,10 @@ mod routes;
 
 mod doors;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use engine::{Stopped, WRITERS};
 pub use guard::Access;
 
@@ -105,7 +109,7 @@ impl Server {
     ///
     /// # Errors
     /// [`RunError::Usage`] for an address that others reach, without a key; [`RunError::Data`] with what the system
-    /// says of the address, or a template that cannot be used.
+    /// says of the address.
     pub fn bind(
         access: Access,
         name: &str,
@@ -115,7 +119,7 @@ impl Server {
         let listener = access.listen()?;
         let system = |e: io::Error| RunError::Data(system_reason(&e));
         let address = listener.local_addr().map_err(system)?;
-        let served = Served::new(name, model, tokenizer)?;
+        let served = Served::new(name, model, tokenizer);
         let (to_engine, jobs) = sync_channel(QUEUE);
         let guard = access.at(address);
         Ok(Server {

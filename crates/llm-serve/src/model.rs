@@ -4,7 +4,6 @@ use crate::error::{Refusal, Res};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId};
 use llm_formats::chat::{ChatFormat, Turn};
-use llm_run::Result;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,18 +14,19 @@ pub struct Served {
     /// Most tokens of a prompt and an answer.
     pub context: usize,
     pub tokenizer: Arc<dyn Tokenizer>,
-    pub format: ChatFormat,
+    /// How it talks, or why it cannot.
+    format: Result<ChatFormat, String>,
     /// When it was opened, in seconds since 1970.
     pub created: u64,
 }
 
 impl Served {
-    pub fn new(name: &str, model: &TinyGPT, tokenizer: Arc<dyn Tokenizer>) -> Result<Arc<Served>> {
-        let format = ChatFormat::of(&*tokenizer)?;
+    pub fn new(name: &str, model: &TinyGPT, tokenizer: Arc<dyn Tokenizer>) -> Arc<Served> {
+        let format = ChatFormat::of(&*tokenizer).map_err(|e| e.to_string());
         let created =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let context = model.config().seq_len;
-        Ok(Arc::new(Served { name: name.into(), context, tokenizer, format, created }))
+        Arc::new(Served { name: name.into(), context, tokenizer, format, created })
     }
 
     /// A text's tokens.
@@ -36,9 +36,14 @@ impl Served {
 
     /// The tokens of a conversation, up to where the next answer begins.
     pub fn question(&self, turns: &[Turn]) -> Res<Vec<TokenId>> {
-        self.format
-            .question(turns, &*self.tokenizer)
-            .map_err(|e| Refusal::field("messages", e.to_string()))
+        let refused = |why: String| Refusal::field("messages", why);
+        let format = self.format.as_ref().map_err(|why| refused(why.clone()))?;
+        format.question(turns, &*self.tokenizer).map_err(|e| refused(e.to_string()))
+    }
+
+    /// What ends an answer of a conversation.
+    pub fn end(&self) -> Vec<u8> {
+        self.format.as_ref().map(|format| format.end.clone().into_bytes()).unwrap_or_default()
     }
 
     /// A token as a text: a part of a character as OpenAI's completions write it.

@@ -1,7 +1,7 @@
 //! Answers as they come: all at once, or event by event.
 
 use crate::answer::Answer;
-use crate::engine::Event;
+use crate::engine::{Event, What};
 use crate::error::{Refusal, Res};
 use crate::socket::Socket;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
@@ -54,6 +54,9 @@ pub struct Events {
     from: Receiver<Event>,
     socket: Socket,
     ready: VecDeque<Bytes>,
+    /// What is new of each text; they take turns, so that bytes do not depend on who was quicker.
+    news: Vec<VecDeque<Event>>,
+    turn: usize,
     is_over: bool,
     /// Whether what was given before has been sent.
     sent: bool,
@@ -62,10 +65,25 @@ pub struct Events {
 impl Events {
     pub fn new(answer: Answer, from: Receiver<Event>, socket: Socket) -> Events {
         let ready = answer.beginning().iter().map(event).collect();
-        Events { answer, from, socket, ready, is_over: false, sent: false }
+        let news = (0..answer.ask.choices()).map(|_| VecDeque::new()).collect();
+        Events { answer, from, socket, ready, news, turn: 0, is_over: false, sent: false }
     }
 
     fn hear(&mut self, heard: Event) {
+        if let What::Failed(_) = heard.what {
+            return self.tell(heard);
+        }
+        self.news[heard.choice].push_back(heard);
+        while !self.is_over
+            && let Some(next) = self.news[self.turn].pop_front()
+        {
+            self.tell(next);
+            let others = (1..=self.news.len()).map(|i| (self.turn + i) % self.news.len());
+            self.turn = others.into_iter().find(|&i| !self.answer.has_ended(i)).unwrap_or(0);
+        }
+    }
+
+    fn tell(&mut self, heard: Event) {
         match self.answer.hear(heard) {
             Ok(choice) => self.ready.extend(self.answer.news(choice).as_ref().map(event)),
             Err(why) => {

@@ -11,7 +11,7 @@ const LATIN: &str = "train gpt mha mpi mpirun srun en zh nat softmax wte wpe blo
     attention prune std token json csv svg html npz config toml data last best ckpt compare lr seed steps \
     hf safetensors gguf llm cpp help human true false name loss date original baseline gpt2 fan in stories \
     nanoGPT transformers bash zsh fish elvish powershell default prev first itself word same after copy sep \
-    answer w1 w1h1 w2 w3 w4 bytes u16 endoftext gzip shell encode decode info baby nats logits losses inputs tokens positions windows next kB ms read chat chats jsonl \
+    answer w1 w1h1 w2 w3 w4 bytes u16 endoftext gzip shell encode decode info baby nats logits losses inputs tokens positions windows next kB ms read chat serve chats jsonl \
     answers all messages prompt completion dropout patch lens thing spot receiver turned";
 
 /// A sandbox with a run in `runs/001`, of stories.
@@ -158,7 +158,7 @@ fn a_comparison_speaks_chinese() {
 #[test]
 fn the_help_is_chinese_and_fits() {
     let sandbox = sandbox();
-    let verbs = "generate|eval|tokenizer|tokenizer train|tokenizer encode|tokenizer decode|tokenizer info|\
+    let verbs = "generate|serve|eval|tokenizer|tokenizer train|tokenizer encode|tokenizer decode|tokenizer info|\
         inspect|inspect model|inspect attention|inspect heads|inspect prune|inspect patch|\
         inspect lens|trace|runs|report|compare|bench|export|\
         import|completions";

@@ -24,7 +24,7 @@ def bytes_of(server, path, body):
 
 
 def requests(server):
-    """Of each client: questions that only its prompts answer, greedy ones, drawn ones and scores; alone."""
+    """The requests of each client: questions that only its prompts answer, greedy ones, drawn ones and scores; alone."""
     talks = list(served.talks())
     for client in range(8):
         mine = []

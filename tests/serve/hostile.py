@@ -18,7 +18,7 @@ import time
 import served
 
 REQUESTS = next((int(word.split("=")[1]) for word in sys.argv if word.startswith("--requests=")), 10_000)
-BOUND = 512 << 20
+BOUND = 256 << 20
 SILENT = 1000
 # Of an honest answer, while all that is under way on a machine of two cores.
 PATIENCE = 30

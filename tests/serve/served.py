@@ -30,7 +30,7 @@ def talks():
 
 def trained(folder, name, *words):
     """A model of this name in the folder."""
-    size = ["--arch", "llama", "--layers", "2", "--dmodel", "64", "--seq", "128", "--threads", "2"]
+    size = ["--arch", "llama", "--threads", "2"] + ([] if "--layers" in words else ["--layers", "2", "--dmodel", "64", "--seq", "128"])
     done = subprocess.run([program(), *size, *words, "--save", name], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return name

@@ -28,7 +28,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
 /// Reads a body, the first byte of which says for which path; whether it is understood.
 ///
 /// # Panics
-/// When what is understood is beyond its bounds, or a refusal is none.
+/// When what is understood is beyond its bounds, or a refusal has no status of one.
 pub fn read(bytes: &[u8]) -> bool {
     static SERVED: OnceLock<Arc<Served>> = OnceLock::new();
     let served = SERVED.get_or_init(|| {

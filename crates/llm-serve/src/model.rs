@@ -5,7 +5,7 @@ use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId};
 use llm_formats::chat::{ChatFormat, Turn};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 /// The model as connections know it.
 pub struct Served {
@@ -23,9 +23,8 @@ pub struct Served {
 impl Served {
     pub fn new(name: &str, model: &TinyGPT, tokenizer: Arc<dyn Tokenizer>) -> Arc<Served> {
         let format = ChatFormat::of(&*tokenizer).map_err(|e| e.to_string());
-        let created =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let context = model.config().seq_len;
+        let since = SystemTime::UNIX_EPOCH.elapsed();
+        let (created, context) = (since.map_or(0, |since| since.as_secs()), model.config().seq_len);
         Arc::new(Served { name: name.into(), context, tokenizer, format, created })
     }
 
@@ -36,9 +35,9 @@ impl Served {
 
     /// The tokens of a conversation, up to where the next answer begins.
     pub fn question(&self, turns: &[Turn]) -> Res<Vec<TokenId>> {
-        let refused = |why: String| Refusal::field("messages", why);
-        let format = self.format.as_ref().map_err(|why| refused(why.clone()))?;
-        format.question(turns, &*self.tokenizer).map_err(|e| refused(e.to_string()))
+        let refused = |why: &str| Refusal::field("messages", why);
+        let format = self.format.as_ref().map_err(|why| refused(why))?;
+        format.question(turns, &*self.tokenizer).map_err(|e| refused(&e.to_string()))
     }
 
     /// What ends an answer of a conversation.
@@ -49,25 +48,19 @@ impl Served {
     /// A token as a text: a part of a character as OpenAI's completions write it.
     pub fn shown(&self, token: TokenId) -> String {
         let bytes = self.tokenizer.bytes_of(token);
-        match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_string(),
-            Err(_) => {
-                bytes.iter().fold("bytes:".into(), |text, byte| format!("{text}\\x{byte:02x}"))
-            }
-        }
+        let escaped = || bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+        std::str::from_utf8(bytes).map_or_else(|_| "bytes:".to_string() + &escaped(), String::from)
     }
 
     /// `Err` unless a prompt leaves room for a token, where `more` are wanted.
     pub fn check(&self, prompt: &[TokenId], more: usize) -> Res<()> {
-        let (n, context) = (prompt.len(), self.context);
-        let refused =
-            |message: String| Err(Refusal::new(400, message).coded("context_length_exceeded"));
-        match n {
-            0 => Err(Refusal::field("prompt", "a prompt of no token")),
-            _ if n + more.min(1) <= context => Ok(()),
-            _ => refused(format!(
-                "a prompt of {n} tokens is too long for the model's context of {context}"
-            )),
+        match prompt.len() {
+            0 => Err(Refusal::field("prompt", "it has no token")),
+            n if n + more.min(1) <= self.context => Ok(()),
+            n => {
+                let why = format!("{n} tokens are too many for the context of {}", self.context);
+                Err(Refusal::field("prompt", &why).coded("context_length_exceeded"))
+            }
         }
     }
 }

@@ -3,12 +3,14 @@
 
     cargo build --release -p train-gpt-modern
     python benches/variants.py tinyshakespeare.txt runs    # about two hours; what is whole in runs/ stays as it is
+    python benches/variants.py tinyshakespeare.txt runs ladder    # one part alone; this one, of docs/looking_inside.md, takes minutes
 
 Every variant is trained with the same seeds on the same data, by `compare`. What a step makes of the weights does not
 depend on how long it takes, so other work beside it does no harm: no time is written down.
 """
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -40,6 +42,27 @@ def compared(folder, flags):
     return {**known, "rows": rows}
 
 
+def ladder(folder, text):
+    """The sizes of a ladder, and the law of their losses."""
+    told = folder / "compare.json"
+    typed = ["compare", "--data", text, "--ladder", "tiny,mini,3,small", "--token-ratio", "2", "--seeds", SEEDS]
+    if not (told.exists() and json.loads(told.read_text())["comparison"]["complete"]):
+        subprocess.run([BINARY, *typed, "--out", folder], check=True)
+    found = json.loads(told.read_text())["comparison"]
+    row = lambda of: [of["rung"][key] for key in ("block_parameters", "parameters", "learned", "steps")]
+    rows = [[*row(of), round(of["rung"]["passes"], 1), *mean_and_sd(of["loss"])] for of in found["rows"]]
+    (one,) = found["ladder"]["laws"]
+    law = one["law"]
+    for line in one["said"]:
+        print(line["en"])
+    numbers = [law["floor"], law["scale"], law["exponent"], *law["exponent_interval"], *law["ten_times"][1:]]
+    return {"rows": rows, "law": digits(numbers)}
+
+
+def mean_and_sd(values):
+    return digits([statistics.mean(values), statistics.stdev(values)])
+
+
 def digits(values):
     return [round(value, 5) for value in values]
 
@@ -69,12 +92,15 @@ def numbers(row):
     return known
 
 
-if len(sys.argv) != 3:
+if len(sys.argv) < 3:
     sys.exit(__doc__)
 out = pathlib.Path(sys.argv[2])
-found = {
-    "stories": compared(out / "stories", ["--heads", "4", *STORIES]),
-    "tinyshakespeare": compared(out / "tinyshakespeare", ["--heads", "4", "--data", sys.argv[1], *PLAYS]),
-    "longer": {"mha": longer(out / "mha-longer", []), "rope": longer(out / "rope-longer", ["--positions", "rotary"])},
+parts = {
+    "stories": lambda: compared(out / "stories", ["--heads", "4", *STORIES]),
+    "tinyshakespeare": lambda: compared(out / "tinyshakespeare", ["--heads", "4", "--data", sys.argv[1], *PLAYS]),
+    "longer": lambda: {"mha": longer(out / "mha-longer", []), "rope": longer(out / "rope-longer", ["--positions", "rotary"])},
+    "ladder": lambda: ladder(out / "ladder", sys.argv[1]),
 }
-(HERE / "variants.json").write_text(json.dumps(found, indent=1) + "\n")
+kept = HERE / "variants.json"
+found = json.loads(kept.read_text()) | {part: parts[part]() for part in sys.argv[3:] or parts}
+kept.write_text(json.dumps(found, indent=1) + "\n")

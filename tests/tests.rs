@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers between the tests
 
+mod adapters;
 mod any_attention;
 mod attention_modules;
 mod borders;

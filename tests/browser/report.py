@@ -119,6 +119,21 @@ def pages(folder, program):
     return run, compare, copy(folder / "whole.html", text, data), copy(folder / "several.html", text, alone)
 
 
+def climbed(folder, compare):
+    """The page of a comparison, as if its settings were sizes of a ladder."""
+    text = compare.read_text(encoding="utf-8")
+    data = json.loads(DATA.search(text)[2])
+    sizes = {f"{i + 1}": 10 ** (4 + i) for i in range(3)}
+    for row, (size, n) in zip(data["compare"]["rows"], sizes.items()):
+        row["rung"] = {"layers": int(size), "d_model": 32, "block_parameters": n, "parameters": n, "learned": n, "steps": 9, "passes": 0.5, "lr": 0.004}
+    curve = [[10 ** (4 + i / 5), 3 - i / 10, 2.9 - i / 10, 3.1 - i / 10] for i in range(16)]
+    points = [{"size": size, "n": n, "losses": [3 - i / 2]} for i, (size, n) in enumerate(sizes.items())]
+    said = lambda text: [{"en": text, "zh": text}]
+    law = {"of": "", "points": points, "law": {"curve": curve, "ten_times": curve[-1]}, "said": said("loss is so")}
+    data["compare"]["ladder"] = {"rules": said("a size is so"), "laws": [law]}
+    return copy(folder / "climbed.html", text, data)
+
+
 def copy(file, page, data):
     """The page with other data."""
     shown = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
@@ -253,7 +268,7 @@ def main():
         run, compare, whole, runs = pages(folder, program)
 
         dom, net = browser.dom(run.as_uri() + "#lang=en")
-        check("a run's sections", dom.sections() == ["curves", "facts", "attention", "heads", "samples"], dom.sections())
+        check("a run's sections", dom.sections() == ["curves", "facts", "attention", "heads", "causes", "lens", "samples"], dom.sections())
         shaded = text_of(dom, "shaded")
         check("the text that is read has spaces", " " in shaded and "␣" not in shaded, shaded)
         check("even attention is beside the heads", "even" in text_of(dom, "dense"), text_of(dom, "dense"))
@@ -277,6 +292,11 @@ def main():
         dom, _ = browser.dom(compare.as_uri() + "#lang=en")
         check("a comparison's sections", dom.sections() == ["compare", "runs", "facts"], dom.sections())
         check("a point for every run", dom.raw.count('class="seed f-0"') >= 9, dom.raw.count('class="seed f-0"'))
+        dom, _ = browser.dom(climbed(folder, compare).as_uri() + "#lang=en")
+        of = lambda name: sum(name in a.get("class", "").split() for tag in ("path", "circle") for a in dom.find(tag))
+        check("a law has a curve, a band, and a ring at ten times the largest", [of("band"), of("dashed"), of("hollow")] == [1, 1, 1],
+              [of("band"), of("dashed"), of("hollow")])
+        check("a law and the rules of its sizes are said", "loss is so" in dom.body() and "a size is so" in dom.body())
 
         dom, _ = browser.dom(runs.as_uri() + "#lang=en&theme=light")
         lines = [a["data-run"] for a in dom.find("g") if "data-run" in a]
@@ -284,11 +304,12 @@ def main():
         names = [a["data-of-run"] for a in dom.find("button") if "data-of-run" in a]
         check("sorted by validation loss, the unknown last", names == list("251740368"), names)
         check("one is the best", len(dom.find("tr", **{"class": "best"})) == 1 and dom.body().count('class="tag"') == 1)
-        styles = {(a.get("class"), a.get("stroke-dasharray")) for a in dom.find("path") if "k-" in a.get("class", "")}
+        drawn = re.findall(r'<g data-run="\d+"[^>]*><path([^>]*)>', dom.raw)
+        styles = {tuple(re.findall(r'(?:class|stroke-dasharray)="([^"]*)"', attributes)) for attributes in drawn}
         check("lines differ in colour and dashes", len(styles) == 8, styles)
         check("lines are named by what differs", "lr 0.003 · heads 1" in dom.body())
 
-        every = ["curves", "compare", "runs", "facts", "attention", "heads", "prune", "samples"]
+        every = ["curves", "compare", "runs", "facts", "attention", "heads", "causes", "lens", "prune", "samples"]
         dom, _ = browser.dom(whole.as_uri() + "#layer=1&head=2&token=5&lang=en&theme=light")
         check("every section", dom.sections() == every, dom.sections())
         check("hostile text is text", not dom.find("img") and not dom.find("b") and "<b>bold</b>" in "".join(dom.words))
@@ -330,7 +351,7 @@ def main():
         chinese, _ = browser.dom(whole.as_uri() + "#lang=zh&theme=dark")
         check("language and theme are those of the address", [(a.get("lang"), a.get("data-theme")) for a in chinese.find("html")] == [("zh-CN", "dark")])
         titles = {lang: re.findall(r"<h2[^>]*>(.*?)</h2>", d.body()) for lang, d in [("en", dom), ("zh", chinese)]}
-        check("every title is in both languages", len(titles["zh"]) == 8 and all(
+        check("every title is in both languages", len(titles["zh"]) == len(every) and all(
             re.search(r"[一-鿿]", zh) and not re.search(r"[一-鿿]", en) for en, zh in zip(titles["en"], titles["zh"])), titles)
         check("no Chinese label in English", not chinese_labels(dom), chinese_labels(dom))
         check("notes in both", "A note." in dom.body() and "一条说明。" in chinese.body())

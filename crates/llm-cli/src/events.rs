@@ -6,6 +6,7 @@ use llm_core::generate::{Finish, Written};
 use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
+use llm_run::tasks::Answers;
 use serde::Serialize;
 
 /// What a run reports. Numbers read back to the same value.
@@ -95,6 +96,22 @@ pub enum Event<'a> {
         /// By `eval --weights`: the same without rounding.
         #[serde(flatten)]
         beside: Option<BesideF32>,
+    },
+    /// Answers to questions, by `eval --task`.
+    Task {
+        /// Steps done.
+        step: u64,
+        /// The file of questions.
+        task: &'a str,
+        /// Shares of right answers.
+        #[serde(flatten)]
+        answers: &'a Answers,
+        /// By `--weights`: what they are rounded to.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        weights: Option<&'a str>,
+        /// Shares without rounding.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        f32: Option<&'a Answers>,
     },
     /// Text written by the model.
     Sample {

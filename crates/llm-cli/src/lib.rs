@@ -88,7 +88,7 @@ pub mod fuzzing;
 
 pub use error::{Result, RunError};
 pub use llm_run::arch::Arch;
-pub use llm_run::models::{BASELINE, Beyond, Heads, Models};
+pub use llm_run::models::{AttentionKind, BASELINE, Beyond, Heads, Models, NamedBlock};
 #[doc(hidden)]
 pub use panics::Panics;
 pub use program::{ALL_OPTIONS, Program};

@@ -251,6 +251,23 @@ impl Gradients {
         })
     }
 
+    /// Goes on with the walk through the graph of `y`, whose gradient is `dy`: adds those of its leaves, but
+    /// gives that of the leaf `x` to `input`.
+    pub(crate) fn within(
+        &mut self,
+        y: &Tensor,
+        dy: Buffer,
+        x: &Tensor,
+        input: &Parent,
+    ) -> Result<()> {
+        let Some(root) = y.grad_fn() else { return Ok(()) };
+        self.walk_from(root, dy, |_, _| {})?;
+        if let Some(dx) = x.id().and_then(|id| self.by_id.remove(&id)) {
+            self.give(input, dx);
+        }
+        Ok(())
+    }
+
     /// The walk: from the loss (dL/dL = `weight`) newest first. An op's own gradient is taken out
     /// when its turn comes; those of leaves stay, added to what is there, and are the result. Calls
     /// `done` after each op.
@@ -258,9 +275,19 @@ impl Gradients {
         &mut self,
         root: &Arc<GradFn>,
         weight: f32,
+        done: impl FnMut(&mut Gradients, TensorId),
+    ) -> Result<()> {
+        self.walk_from(root, Buffer::from(vec![weight]), done)
+    }
+
+    /// [`Gradients::walk`] from any tensor, whose gradient is `dy`.
+    fn walk_from(
+        &mut self,
+        root: &Arc<GradFn>,
+        dy: Buffer,
         mut done: impl FnMut(&mut Gradients, TensorId),
     ) -> Result<()> {
-        self.by_id.insert(root.id, Buffer::from(vec![weight]));
+        self.by_id.insert(root.id, dy);
         let mut pending = BTreeMap::from([(root.id, root.clone())]);
         while let Some((id, node)) = pending.pop_last() {
             if node.leaf {

@@ -11,7 +11,7 @@
 //! | [`kernels`] | the maths, on slices and views |
 //! | [`crew`] | sums and messages between several processes |
 //! | [`listing`] | a forward pass as a list, for who computes it elsewhere |
-//! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
+//! | [`tensor`], [`autograd`], [`adapter`] | values that remember how they were made, the walk back, and thin matrices that learn beside one that stays |
 //! | [`threads`] | how many threads work |
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
 //! | [`gradcheck`] | is a gradient the gradient of its value? |
@@ -77,6 +77,8 @@ pub mod crew;
 #[doc(hidden)]
 pub mod listing;
 
+#[doc(hidden)]
+pub mod adapter;
 pub mod autograd;
 pub mod tensor;
 

@@ -31,6 +31,32 @@ pub struct Tensor {
     data: Arc<Buffer>,
     grad_fn: Option<Arc<GradFn>>,
     role: Role,
+    /// What is added to it where it is a matrix that others are multiplied with.
+    adapter: Option<Box<Pair>>,
+}
+
+/// Some columns of a matrix, and what is added to them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[doc(hidden)]
+pub struct Part {
+    /// Columns of W, right of those of the part before.
+    pub columns: usize,
+    /// r, the inner length of A·B; 0: nothing is added to these columns.
+    pub rank: usize,
+    /// s, which A·B is multiplied by.
+    pub scale: f32,
+}
+
+/// A and B of one matrix `[K, M]`.
+#[derive(Clone, Debug)]
+#[doc(hidden)]
+pub struct Pair {
+    /// `[K, Σ rᵢ]`: the parts' A side by side.
+    pub a: Tensor,
+    /// `[max rᵢ, M]`: the parts' B side by side, each in its first rᵢ rows; the other numbers are 0.
+    pub b: Tensor,
+    /// The parts, whose columns are those of W together.
+    pub parts: Vec<Part>,
 }
 
 /// What a parameter is in a model: some optimizers move one kind otherwise than another.
@@ -136,7 +162,12 @@ impl Tensor {
         let len = shape.iter().product();
         data.drain(..start.unwrap_or(0));
         data.truncate(len);
-        Tensor { shape, data: Arc::new(data.into()), grad_fn: None, role: Role::default() }
+        Tensor::with_grad_fn(shape, Arc::new(data.into()), None)
+    }
+
+    /// A tensor without a role and an adapter.
+    fn with_grad_fn(shape: Vec<usize>, data: Arc<Buffer>, grad_fn: Option<Arc<GradFn>>) -> Tensor {
+        Tensor { shape, data, grad_fn, role: Role::default(), adapter: None }
     }
 
     /// A leaf that gradients are wanted for.
@@ -161,12 +192,13 @@ impl Tensor {
 
     /// A leaf that gradients are wanted for, from a row-major buffer of as many numbers as `shape` says.
     pub(crate) fn parameter_of(shape: &[usize], data: Buffer) -> Tensor {
-        let shape = shape.to_vec();
-        Tensor { shape, data: Arc::new(data), grad_fn: Some(GradFn::leaf()), role: Role::default() }
+        Tensor::with_grad_fn(shape.to_vec(), Arc::new(data), Some(GradFn::leaf()))
     }
 
-    /// This value as a leaf that gradients are wanted for: itself if it is one.
-    pub(crate) fn into_parameter(self, role: Role) -> Tensor {
+    /// This value as a leaf that gradients are wanted for: itself if it is one. An adapter is added
+    /// to the value.
+    pub(crate) fn into_parameter(mut self, role: Role) -> Tensor {
+        self.merge();
         let leaf = self.grad_fn.filter(|made| made.leaf).unwrap_or_else(GradFn::leaf);
         Tensor { grad_fn: Some(leaf), role, ..self }
     }
@@ -174,6 +206,28 @@ impl Tensor {
     /// What the parameter is in its model.
     pub fn role(&self) -> Role {
         self.role
+    }
+
+    /// The matrices whose product [`ops::linear_lastdim`](crate::ops::linear_lastdim) adds to this one.
+    pub fn adapter(&self) -> Option<&Pair> {
+        self.adapter.as_deref()
+    }
+
+    /// [`Tensor::adapter`], for changing it.
+    pub(crate) fn adapter_mut(&mut self) -> Option<&mut Pair> {
+        self.adapter.as_deref_mut()
+    }
+
+    /// The value as a constant with a pair beside it, whose shapes fit.
+    pub(crate) fn adapted(&self, pair: Pair) -> Tensor {
+        Tensor { adapter: Some(Box::new(pair)), ..self.detach() }
+    }
+
+    /// Adds the adapter to the numbers, of which it is a part then.
+    pub(crate) fn merge(&mut self) {
+        if let Some(pair) = self.adapter.take() {
+            pair.merge_into(self.data_mut());
+        }
     }
 
     /// A constant from a flat row-major list.
@@ -229,7 +283,7 @@ impl Tensor {
         {
             listing::add(op.listed(made.id, shape));
         }
-        Tensor { shape: shape.to_vec(), data, grad_fn, role: Role::default() }
+        Tensor::with_grad_fn(shape.to_vec(), data, grad_fn)
     }
 
     /// Lengths of the axes.
@@ -270,10 +324,11 @@ impl Tensor {
         own
     }
 
-    /// The value without its history: a constant.
+    /// The value without its history: a constant, and so is its adapter.
     pub fn detach(&self) -> Tensor {
-        let (shape, data) = (self.shape.clone(), self.data.clone());
-        Tensor { shape, data, grad_fn: None, role: self.role }
+        let adapter = self.adapter().map(|pair| Box::new(pair.detach()));
+        let of = Tensor::with_grad_fn(self.shape.clone(), self.data.clone(), None);
+        Tensor { role: self.role, adapter, ..of }
     }
 
     /// Whether gradients flow into this tensor.
@@ -351,6 +406,11 @@ impl Tensor {
             Some(id) => Input::Variable { id, shape },
             None => Input::Constant { shape, data: self.data().to_vec() },
         }
+    }
+
+    /// How it was made.
+    pub(crate) fn grad_fn(&self) -> Option<&Arc<GradFn>> {
+        self.grad_fn.as_ref()
     }
 
     /// The storage itself, to be shared by a view.

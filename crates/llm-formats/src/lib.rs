@@ -20,6 +20,7 @@
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
 //! | `holder` | what a kind of model of another program holds; everything else is refused by its key |
+//! | [`adapter`] | the parts that a matrix has for an adapter |
 //! | `mapping` | which of its tensors each of our parameters is, and their numbers both ways |
 //! | [`own_names`] | one safetensors file with this project's parameter names |
 //! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
@@ -82,6 +83,8 @@ pub mod safetensors;
 pub mod imported;
 
 mod holder;
+
+pub mod adapter;
 
 mod mapping;
 

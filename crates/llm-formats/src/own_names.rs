@@ -41,6 +41,7 @@ struct Description {
 /// # Errors
 /// What the system says; an old file then stays.
 pub fn export(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> io::Result<()> {
+    let model = &model.clone().merged();
     let description = Description {
         config: model.config().clone(),
         attention: model.attention().spec(),

@@ -154,6 +154,38 @@ pub fn begin_of_text(tokenizer: &dyn Tokenizer) -> llm_core::Result<Option<Token
     Ok(all.into_iter().find(|&id| tokenizer.bytes_of(id) == bos.as_bytes()))
 }
 
+/// A control character of which neither texts nor its letter in GPT-2's alphabet make use.
+pub(crate) const BEGINNING: u8 = 0x14;
+
+/// Whether [`BEGINNING`] begins a text in an export: of bytes, where no token ends a text.
+pub(crate) fn begins_with_byte(tokenizer: &dyn Tokenizer) -> bool {
+    let has_bytes = [ByteTokenizer::NAME, bpe::NAME].contains(&tokenizer.name());
+    tokenizer.end_of_text().is_none() && has_bytes
+}
+
+/// The token that programs which judge an export put before a text that nothing stands before: its
+/// `bos_token`. Characters without a token that ends a text have none.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
+pub fn before_first_text(tokenizer: &dyn Tokenizer) -> llm_core::Result<Option<TokenId>> {
+    if begins_with_byte(tokenizer) {
+        return Ok(tokenizer.encode(&[BEGINNING])?.first().copied());
+    }
+    begin_of_text(tokenizer)
+}
+
+/// The tokens that transformers puts before every text, as the tokenizer's own file says: one in Llama 3's.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
+pub fn before_every_text(tokenizer: &dyn Tokenizer) -> llm_core::Result<Vec<TokenId>> {
+    match tokenizer.name() {
+        bpe::NAME => bpe::before_every_text(&tokenizer.blob()),
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// What a token is called: `byte` where it is one.
 pub fn unit(tokenizer: &dyn Tokenizer) -> &'static str {
     if is_bytes(tokenizer) { "byte" } else { "token" }

@@ -21,6 +21,7 @@
 //! | `prune` | What is lost without it? |
 //! | `causes` | Which part carries an answer from where it is told to where it is said? |
 //! | [`statistics`] | Is a mean of differences more than chance? |
+//! | [`law`] | How does the loss fall with size, and what would more bring? |
 //! | `verdict` | Which parts carry an answer, beyond chance? |
 //! | `first_choices` | Is the token that comes the one that the model would choose? |
 //! | [`trace`] | How does one number of attention come about? |
@@ -77,6 +78,8 @@ mod prune;
 mod causes;
 
 pub mod statistics;
+
+pub mod law;
 
 mod verdict;
 

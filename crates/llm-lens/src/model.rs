@@ -64,11 +64,11 @@ pub struct TensorRow {
 /// Bytes that training takes.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Memory {
-    /// Weights: four for each parameter.
+    /// Weights: four for each parameter, an adapter's too.
     pub weights: u64,
-    /// Gradients: as much as the weights, and as much again for each group of micro-batches that waits for its sum.
+    /// Gradients: as much as the weights that learn, and as much again for each group of micro-batches that waits for its sum.
     pub gradients: u64,
-    /// What the optimizer keeps: two numbers for each parameter with AdamW.
+    /// What the optimizer keeps: two numbers for each parameter that learns with AdamW.
     pub moments: u64,
     /// What a batch leaves for backward, by the estimate that training is refused by.
     pub activations: u64,
@@ -94,7 +94,7 @@ impl ModelReport {
         batch: [usize; 2],
         compared: usize,
     ) -> Result<ModelReport> {
-        let Footprint { config, attention: ref own, slots, .. } = footprint;
+        let Footprint { config, attention: ref own, .. } = footprint;
         let mut beyond = beyond(config);
         beyond.extend(spec.settings()?.iter().map(|(key, value)| Beyond {
             setting: format!("attention.{key}"),
@@ -113,9 +113,10 @@ impl ModelReport {
         };
         let of_attention: Vec<_> = own.iter().map(|(name, p)| row(name, &p.shape)).collect();
         let attention_biases = biases(&of_attention);
-        let weights = 4 * parameters;
-        let gradients = weights * u64::from(1 + footprint.kept_gradients());
-        let moments = weights * slots as u64;
+        let learn = footprint.trained_count();
+        let weights = 4 * (parameters + if footprint.adapter.is_some() { learn } else { 0 });
+        let gradients = 4 * learn * u64::from(1 + footprint.kept_gradients());
+        let moments = footprint.optimizer();
         let all = footprint.training(batch[0], batch[1]);
         let cost = |heads| AttentionCost::new(batch[1], config.d_model, heads);
         let is_counted = is_standard(config, own) && spec.only(COUNTED).is_ok();

@@ -1,13 +1,13 @@
-//! What differences between pairs say beyond chance.
+//! What differences between pairs say beyond chance, and what a share of right answers does.
 //!
 //! The test is Student's for one sample, over the differences of pairs: it takes them to be independent of each
 //! other and, where they are few, normally distributed. Several tests at once are judged by Holm's method, by
 //! which the chance of any false one is at most the risk, however they depend on each other.
 //!
 //! Reference: Student, "The probable error of a mean", 1908; Holm, "A simple sequentially rejective multiple
-//! test procedure", 1979.
+//! test procedure", 1979; Clopper and Pearson, "The use of confidence or fiducial limits", 1934, for shares.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{Beta, ContinuousCDF, StudentsT};
 
 /// The chance of any false conclusion that is accepted.
 pub const RISK: f64 = 0.05;
@@ -93,6 +93,18 @@ pub fn holm(chances: &[f64]) -> Vec<f64> {
     adjusted
 }
 
+/// The interval that holds the true share where `right` of `of` are right, with at most this risk of missing it: the
+/// exact one, of all shares for which neither as many right ones or more nor as many or fewer are rarer than risk/2. It holds the mean of
+/// the chances too where they differ from one to the next.
+pub fn share_interval(right: usize, of: usize, risk: f64) -> [f64; 2] {
+    let bound = |a: usize, b: usize, p: f64| {
+        Beta::new(a as f64, b as f64).ok().map(|beta| beta.inverse_cdf(p))
+    };
+    let wrong = of - right.min(of);
+    let low = bound(right, wrong + 1, risk / 2.0).unwrap_or(0.0);
+    [low, bound(right + 1, wrong, 1.0 - risk / 2.0).unwrap_or(1.0)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +121,23 @@ mod tests {
         near(of.half_width(0.05), 0.196_324_316_147_755_7);
         assert_eq!(of.enough(0.05), Some(5));
         assert_eq!(Mean::of(&[1.0, -1.0, 1.2]).enough(0.05), Some(38));
+    }
+
+    /// scipy.stats.binomtest(k, n).proportion_ci().
+    #[test]
+    fn shares_have_exact_intervals() {
+        for (right, of, low, high) in [
+            (0, 1, 0.0, 0.975),
+            (1, 1, 0.025_000_000_000_000_022, 1.0),
+            (7, 10, 0.347_547_149_939_992_1, 0.933_260_488_822_265_5),
+            (102, 120, 0.773_332_856_587_371_3, 0.908_610_427_471_78),
+            (5000, 10042, 0.488_081_572_509_204_75, 0.507_737_207_123_516),
+            (10042, 10042, 0.999_632_722_366_955_8, 1.0),
+            (1, 100_000, 2.531_784_274_393_282_6e-7, 5.571_516_034_432_556e-5),
+        ] {
+            let [a, b] = share_interval(right, of, 0.05);
+            assert!((a - low).abs() < 1e-9 && (b - high).abs() < 1e-9, "{right}/{of}: {a} {b}");
+        }
     }
 
     #[test]

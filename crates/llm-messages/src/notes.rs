@@ -102,6 +102,10 @@ pub fn note(note: &Note) -> Message {
             count,
             seq_len
         ),
+        Note::FrozenEnd { mark } => message!(
+            "answers end with {}, which is not what ends the model's texts: its row stays as it is, so a model that has not learned it may not learn to stop; training without {lora} changes it",
+            mark.escape_debug().to_string()
+        ),
         Note::NoPlace { option } => {
             message!("{} has no effect with {no_save}", Filling::Option(option))
         }

@@ -86,7 +86,8 @@ impl Trainer {
         #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
-        let import: Import = |path| hugging_face::import(path, &models::MODERN.from_spec);
+        let import: Import =
+            |path| hugging_face::import(path, &|spec| models::MODERN.from_spec(spec));
         from_elsewhere(py, folder, import, data, threads, settings, "from_hf")
     }
 
@@ -101,7 +102,7 @@ impl Trainer {
         #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
-        let import: Import = |path| gguf::import(path, &models::MODERN.from_spec);
+        let import: Import = |path| gguf::import(path, &|spec| models::MODERN.from_spec(spec));
         from_elsewhere(py, path, import, data, threads, settings, "from_gguf")
     }
 

@@ -4,7 +4,7 @@ use crate::arrays::{maybe_whole, whole};
 use crate::given::given;
 use crate::measuring::judged_on;
 use crate::trainer::Trainer;
-use llm_core::{TinyGPT, message};
+use llm_core::{AttentionSpec, TinyGPT, message};
 use llm_lens::{Column, Cut, Pruner, Score, Scored, head_mask, measure_heads, with_head_mask};
 use llm_run::RunError;
 use pyo3::prelude::*;
@@ -75,7 +75,8 @@ impl Trainer {
                     false => Ok(Score { loss: report.evaluation.loss, details: () }),
                 }
             };
-            let mut pruner = Pruner::new(model, &models.from_spec, score);
+            let from_spec = |spec: &AttentionSpec| models.from_spec(spec);
+            let mut pruner = Pruner::new(model, &from_spec, score);
             let whole = pruner.score(&head_mask(model))?;
             pruner.find(whole, &Cut::LeastMissed(most), |_| ())
         })?;
@@ -108,7 +109,7 @@ impl Trainer {
                 };
                 mask[at * n_heads + of] = false;
             }
-            let model = with_head_mask(model, &mask, &inner.models.from_spec)?;
+            let model = with_head_mask(model, &mask, &|spec| inner.models.from_spec(spec))?;
             let mut copy = inner.copied();
             copy.plan.trainer.model = model;
             Ok(copy)

@@ -37,8 +37,8 @@ impl Trainer {
     /// it or about `tokens` tokens in evenly spaced windows, one at least.
     ///
     /// Returns a dict of `loss` (nats per token), `perplexity`, `accuracy` (of the first choice),
-    /// `tokens`, `bits_per_byte` where tokens are text, and on the built-in stories `facts`, the share
-    /// of right answers of each kind.
+    /// `scored` (tokens), `bits_per_byte` where tokens are text, and on the built-in stories `facts`, the
+    /// share of right answers of each kind.
     #[pyo3(signature = (data=None, *, tokens=None))]
     fn evaluate<'py>(
         &self,
@@ -132,7 +132,7 @@ fn described<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDic
     all.set_item("loss", report.evaluation.loss)?;
     all.set_item("perplexity", report.evaluation.perplexity())?;
     all.set_item("accuracy", report.evaluation.accuracy)?;
-    all.set_item("tokens", report.evaluation.tokens)?;
+    all.set_item("scored", report.evaluation.tokens)?;
     if let Some(bits) = report.bits_per_byte() {
         all.set_item("bits_per_byte", bits)?;
     }

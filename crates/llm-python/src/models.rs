@@ -4,7 +4,7 @@ use crate::words::keyword;
 use llm_core::model::SingleHead;
 use llm_core::{Attention, AttentionSpec, Error};
 use llm_run::arch::Arch;
-use llm_run::models::{BASELINE, Heads, Models};
+use llm_run::models::{AttentionKind, BASELINE, Heads, Models};
 use llm_run::settings::{ALL_OPTIONS, Given, settings_of};
 use llm_variant_mha::{MultiHead, one_or_several};
 use llm_variant_modern::Modern;
@@ -14,14 +14,17 @@ use std::sync::Arc;
 pub static PLAIN: Models = Models {
     name: "traingpt",
     heads: Heads::Many { default: 4 },
-    attention: MultiHead::NAME,
-    from_spec,
+    attentions: &[AttentionKind::plain(MultiHead::NAME, from_spec)],
     ..BASELINE
 };
 
 /// What today's models have; it opens every other model as well.
-pub static MODERN: Models =
-    Models { attention: Modern::NAME, options: ALL_OPTIONS, for_text: Arch::Llama, ..PLAIN };
+pub static MODERN: Models = Models {
+    attentions: &[AttentionKind::plain(Modern::NAME, from_spec)],
+    options: ALL_OPTIONS,
+    for_text: Arch::Llama,
+    ..PLAIN
+};
 
 fn from_spec(spec: &AttentionSpec) -> Result<Arc<dyn Attention>, Error> {
     match spec.name == Modern::NAME {

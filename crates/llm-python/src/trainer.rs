@@ -222,7 +222,7 @@ impl Trainer {
             let spec = inner.plan.trainer.model.attention().spec();
             let all = PyDict::new(py);
             all.set_item("attention", &spec.name)?;
-            let further = spec.name == models::MODERN.attention;
+            let further = models::MODERN.kind(&spec.name).is_some();
             keywords::described(config, recipe, &spec, further, &all)?;
             Ok(all)
         })

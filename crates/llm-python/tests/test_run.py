@@ -17,7 +17,7 @@ def test_it_learns_and_writes(text):
     assert list(done["step"]) == list(range(1, 61)) and run.step == 60
     found = run.evaluate()
     assert 0 < found["loss"] < 5 and found["perplexity"] == pytest.approx(np.exp(found["loss"]))
-    assert 0 <= found["accuracy"] <= 1 and found["tokens"] > 1000
+    assert 0 <= found["accuracy"] <= 1 and found["scored"] > 1000
     assert found["bits_per_byte"] == pytest.approx(found["loss"] / np.log(2))
     assert len(run.sample("Lucy ", 40)) == 40
     assert run.decode(run.generate("Lucy ", 40)) == run.sample("Lucy ", 40)
@@ -92,7 +92,7 @@ def test_a_file_of_the_program_goes_on(program, tmp_path, book, text):
 def test_the_folder_of_a_run_is_loaded_with_its_text(program, tmp_path, book):
     program("train-gpt-mha", "--data", book, "--steps", 3, "--layers", 1, "--dmodel", 16, "--out", "run")
     run = traingpt.Trainer.load(tmp_path / "run")
-    assert run.step == 3 and run.evaluate()["tokens"] > 100
+    assert run.step == 3 and run.evaluate()["scored"] > 100
     with pytest.warns(UserWarning, match="a new course"):
         run.train(2)
     assert run.step == 5
@@ -231,13 +231,13 @@ def test_a_warm_up_that_is_too_long_is_warned_of(text):
 
 def test_validation_text_of_its_own(text):
     run = traingpt.Trainer(text, val="Lucy met Tom. " * 30, **SMALL)
-    assert run.evaluate()["tokens"] < 500
+    assert run.evaluate()["scored"] < 500
     with pytest.raises(ValueError, match="learned too"):
         traingpt.Trainer(text, val=text, **SMALL)
     none = traingpt.Trainer(text, val_frac=0.0, **SMALL)
     with pytest.raises(ValueError, match="val_frac"):
         none.evaluate()
-    assert none.evaluate("Lucy met Tom. " * 30)["tokens"] == 419
+    assert none.evaluate("Lucy met Tom. " * 30)["scored"] == 419
 
 
 def test_weights_are_copies_and_set_all_or_nothing(small, text):

@@ -9,6 +9,7 @@ use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_lens::{Carried, Column, MeasuredHead, PruneReport, Scored};
 use llm_run::data::Report;
+use llm_run::ladder::{Ladder, Rung};
 use llm_run::log::{HeadMoment, Sample};
 use llm_stories::FactKind;
 use serde::{Serialize, Serializer};
@@ -280,6 +281,64 @@ pub struct Comparison {
     pub differences: Vec<Judged>,
     /// What was measured, in words.
     pub conclusion: Vec<Bilingual>,
+    /// The law of the sizes, where they are those of a ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<Climbed>,
+}
+
+/// Sizes that follow rules, and how the loss falls with them.
+#[derive(Clone, Debug, Serialize)]
+pub struct Climbed {
+    /// The rules.
+    #[serde(flatten)]
+    pub ladder: Ladder,
+    /// The rules in words.
+    pub rules: Vec<Bilingual>,
+    /// One for each combination of other settings.
+    pub laws: Vec<SizeLaw>,
+}
+
+/// The losses of models by their size.
+#[derive(Clone, Debug, Serialize)]
+pub struct SizeLaw {
+    /// Values of the other settings; empty when there are none.
+    pub of: String,
+    /// The sizes, the smallest first.
+    pub points: Vec<LawPoint>,
+    /// The law that was found; none where the points do not bear one.
+    pub law: Option<FoundLaw>,
+    /// The law in words, or why it is refused.
+    pub said: Vec<Bilingual>,
+}
+
+/// A size.
+#[derive(Clone, Debug, Serialize)]
+pub struct LawPoint {
+    /// The name.
+    pub size: String,
+    /// N, parameters of the blocks.
+    pub n: u64,
+    /// Validation loss of each seed, in nats for a token.
+    pub losses: Vec<f64>,
+}
+
+/// Validation loss = floor + scale·N^-exponent.
+#[derive(Clone, Debug, Serialize)]
+pub struct FoundLaw {
+    /// E, in nats for a token.
+    pub floor: f64,
+    /// A.
+    pub scale: f64,
+    /// α.
+    pub exponent: f64,
+    /// The interval of the exponent, of 95 %.
+    pub exponent_interval: [f64; 2],
+    /// Whether the intervals are by the sizes' distance from the curve, as the seeds do not explain it.
+    pub by_sizes: bool,
+    /// N, the loss, and its interval, from the smallest size to ten times the largest.
+    pub curve: Vec<[f64; 4]>,
+    /// Point of the curve at ten times the largest.
+    pub ten_times: [f64; 4],
 }
 
 /// By how much a setting differs from the first one in a quantity.
@@ -318,7 +377,10 @@ pub struct Compared {
     /// Number of parameters.
     pub parameters: u64,
     /// Tokens that each of its runs was trained on, repetitions included.
-    pub tokens: u64,
+    pub learned: u64,
+    /// The size of a ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rung: Option<Rung>,
     /// Seeds, in the order of all that follows.
     pub seeds: Vec<u64>,
     /// Validation loss of each seed, in nats for a token.

@@ -71,8 +71,8 @@ mod svg;
 
 pub use bilingual::Bilingual;
 pub use data::{
-    AttentionMaps, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, HeadRow, Page,
-    Pruned, Pruning, named,
+    AttentionMaps, Climbed, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, FoundLaw,
+    HeadRow, LawPoint, Page, Pruned, Pruning, SizeLaw, named,
 };
 pub use facts::{Shared, from_to};
 pub use folder::{Unshown, folder_page};

@@ -17,10 +17,12 @@
 //! | [`folder`] | where a run is kept, and found again |
 //! | [`data`] | training and validation data |
 //! | [`talk`] | a conversation with a model |
+//! | [`tasks`] | question sets, and how often a model's answer is right |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`device`] | who computes the steps: the CPU, or a GPU |
 //! | [`options`] | what a run is asked for |
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
+//! | [`ladder`] | sizes by name, with all that goes with a size |
 //! | [`config`] | the settings of a run as TOML |
 //! | [`machine`] | what a run runs on |
 //! | `timing` | how long a training step takes |
@@ -51,6 +53,8 @@ pub mod data;
 
 pub mod talk;
 
+pub mod tasks;
+
 pub mod tokenizers;
 
 pub mod device;
@@ -58,6 +62,8 @@ pub mod device;
 pub mod options;
 
 pub mod plan;
+
+pub mod ladder;
 
 pub mod config;
 

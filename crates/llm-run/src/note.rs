@@ -135,6 +135,11 @@ pub enum Note {
         /// Tokens from which on it would be Muon.
         enough: u64,
     },
+    /// Answers end with a token whose row an adapter cannot change, and which the model may not have learned.
+    FrozenEnd {
+        /// The token's text.
+        mark: String,
+    },
     /// A place to save in, where nothing is saved.
     NoPlace {
         /// The option that names it.
@@ -201,6 +206,7 @@ impl Note {
                 | Note::RateWithoutEffect { .. }
                 | Note::NoOptimizerState { .. }
                 | Note::NewCourse { .. }
+                | Note::FrozenEnd { .. }
         )
     }
 }

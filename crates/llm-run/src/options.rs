@@ -26,6 +26,10 @@ pub struct Options {
     pub optimizer_set: Vec<String>,
     /// A set of options of the model.
     pub arch: Option<Arch>,
+    /// The attention, of several that there are.
+    pub attention: Option<String>,
+    /// Numbers of the attention's own, each as NAME=X.
+    pub attention_set: Vec<String>,
     /// A set of values to start from.
     pub preset: Option<Preset>,
     /// Steps as passes over the training data; where a run goes on: that many more.
@@ -46,6 +50,12 @@ pub struct Options {
     pub allow_data_change: Option<bool>,
     /// The checkpoint, or the folder of a run, to go on with.
     pub load: Option<PathBuf>,
+    /// The rank of an adapter that learns in place of the loaded model.
+    pub lora: Option<usize>,
+    /// Whether a step computes each block twice, for less memory.
+    pub recompute: Option<bool>,
+    /// The file of the weights under the loaded adapter, where it is not the one that it names.
+    pub base: Option<PathBuf>,
     /// The file to save the run in.
     pub save: Option<PathBuf>,
     /// The folder to save it in; neither: `runs/NNN`, the next free number.
@@ -107,6 +117,8 @@ impl Options {
             (self.overfit, message!("{}", option("overfit"))),
             (self.time.is_some(), message!("{}", option("time"))),
             (self.members > 1, message!("a crew of several processes")),
+            (self.lora.is_some(), message!("{}", option("lora"))),
+            (self.recompute == Some(true), message!("{}", option("recompute"))),
         ];
         match for_the_cpu.into_iter().find(|(is_asked, _)| *is_asked) {
             Some((_, what)) if self.device != Device::Cpu => {
@@ -144,6 +156,7 @@ impl Options {
     pub fn attention(&self, models: &Models, config: &Config) -> CoreResult<Arc<dyn Attention>> {
         let heads = usual_heads(models, config, &self.given);
         let of_arch = self.arch.unwrap_or_default().attention(heads, config.d_model);
-        models.new_attention(attention_of(of_arch, config, &self.given)?)
+        let described = attention_of(of_arch, config, &self.given)?;
+        models.new_attention(self.attention.as_deref(), &self.attention_set, described)
     }
 }

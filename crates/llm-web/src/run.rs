@@ -9,7 +9,7 @@ use llm_core::{TinyGPT, TokenDataset, message};
 use llm_gpu::Planned;
 use llm_run::RunError;
 use llm_run::data::{Data, Input, Slices};
-use llm_run::models::{BASELINE, Heads, Models};
+use llm_run::models::{AttentionKind, BASELINE, Heads, Models};
 use llm_run::plan::{Loaded, opened};
 use llm_run::settings::ALL_OPTIONS;
 use llm_stories::ToldStories;
@@ -24,9 +24,8 @@ const COPIES: u64 = 2;
 pub const MODELS: Models = Models {
     name: "train-gpt-mha",
     heads: Heads::Many { default: 4 },
-    attention: MultiHead::NAME,
+    attentions: &[AttentionKind::plain(MultiHead::NAME, one_or_several)],
     options: ALL_OPTIONS,
-    from_spec: one_or_several,
     ..BASELINE
 };
 
@@ -109,7 +108,7 @@ impl Run {
         let name = if name.is_empty() { "model.ckpt".into() } else { shown(name) };
         let checkpoint = Checkpoint::from_bytes_with(&name, file, MODELS.optimizers)?;
         let spec = &checkpoint.meta.attention;
-        if (MODELS.from_spec)(spec).is_err() {
+        if MODELS.from_spec(spec).is_err() {
             let other = spec.name.escape_default();
             let why = message!(
                 "checkpoint '{}': '{}' attention, which is not made here; open it with \

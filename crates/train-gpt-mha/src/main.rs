@@ -1,6 +1,6 @@
 //! The multi-head trainer: every model attends with H heads, also for H = 1.
 
-use llm_cli::{BASELINE, Beyond, Heads, Models, Panics, Program};
+use llm_cli::{AttentionKind, BASELINE, Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
@@ -15,9 +15,10 @@ const PROGRAM: Program = Program {
     models: Models {
         name: "train-gpt-mha",
         heads: Heads::Many { default: 4 },
-        attention: MultiHead::NAME,
+        attentions: &[AttentionKind::plain(MultiHead::NAME, |spec| {
+            Ok(Arc::new(MultiHead::from_spec(spec)?))
+        })],
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
-        from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
         ..BASELINE
     },
     attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),

@@ -1,6 +1,6 @@
 //! The modern trainer: multi-head attention with what today's models have, each off by default.
 
-use llm_cli::{ALL_OPTIONS, Arch, BASELINE, Heads, Models, Panics, Program};
+use llm_cli::{ALL_OPTIONS, Arch, AttentionKind, BASELINE, Heads, Models, Panics, Program};
 use llm_core::AttentionSpec;
 use llm_core::base::allocations::Counting;
 use llm_variant_modern::{self as modern, Modern, causal_attention_grouped};
@@ -16,10 +16,11 @@ const PROGRAM: Program = Program {
     models: Models {
         name: "train-gpt-modern",
         heads: Heads::Many { default: 4 },
-        attention: Modern::NAME,
+        attentions: &[AttentionKind::plain(Modern::NAME, |spec| {
+            Ok(Arc::new(Modern::from_spec(spec)?))
+        })],
         options: ALL_OPTIONS,
         for_text: Arch::Llama,
-        from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
         ..BASELINE
     },
     attend: Some(|qkv, n_heads| {

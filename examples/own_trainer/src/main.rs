@@ -15,7 +15,7 @@ use llm_core::optim::{AdamW, Lion, Muon};
 use llm_core::settings::Value;
 use llm_core::threads;
 use llm_report::Reporter;
-use llm_run::models::{BASELINE, Heads, Models};
+use llm_run::models::{AttentionKind, BASELINE, Heads, Models};
 use llm_run::options::Options;
 use llm_run::training::{self, Event, Identity};
 use llm_variant_mha::MultiHead;
@@ -29,9 +29,10 @@ use std::sync::Arc;
 const MODELS: Models = Models {
     name: "own-trainer",
     heads: Heads::Many { default: 4 },
-    attention: MultiHead::NAME,
+    attentions: &[AttentionKind::plain(MultiHead::NAME, |spec| {
+        Ok(Arc::new(MultiHead::from_spec(spec)?))
+    })],
     optimizers: &[AdamW::ROW, Lion::ROW, Muon::ROW, Sgd::ROW],
-    from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
     ..BASELINE
 };
 

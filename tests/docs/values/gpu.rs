@@ -6,7 +6,7 @@ use llm_core::model::{Mode, NORM_EPS};
 use llm_core::{Tensor, ops};
 use llm_gpu::Planned;
 use llm_run::error::Kind;
-use llm_run::models::{BASELINE, Heads, Models};
+use llm_run::models::{AttentionKind, BASELINE, Heads, Models};
 use llm_run::options::Options;
 use llm_run::plan::Plan;
 use llm_variant_mha::MultiHead;
@@ -38,11 +38,12 @@ pub fn add(values: &mut Values) {
 
 /// Kernels, bytes and loss of the first step of the built-in stories, as `train-gpt-mha` trains them.
 fn first_step() -> (usize, u64, f64) {
+    const ATTENTIONS: [AttentionKind; 1] =
+        [AttentionKind::plain(MultiHead::NAME, |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)))];
     let models = Models {
         name: "train-gpt-mha",
         heads: Heads::Many { default: 4 },
-        attention: MultiHead::NAME,
-        from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+        attentions: &ATTENTIONS,
         ..BASELINE
     };
     let plan = Plan::new(&models, &Options::default(), &|_, _| ()).unwrap();

@@ -3,7 +3,10 @@
 use super::performance::{flatten, measured};
 use super::{Values, list};
 use llm_core::{AttentionSpec, Config};
+use llm_lens::statistics::RISK;
 use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport, training_flops};
+use llm_run::ladder::depth;
+use serde_json::Value;
 use workspace_tests::baseline;
 
 pub fn add(values: &mut Values) {
@@ -39,6 +42,24 @@ pub fn add(values: &mut Values) {
     values.insert("inside.sum", list![16, 16, 512, 8, 16, 16, 64]);
     useful(values);
     trained(values);
+    ladder(values);
+}
+
+/// The sizes of a ladder and their law, measured, with the rules that made them.
+fn ladder(values: &mut Values) {
+    let all: Value = serde_json::from_str(include_str!("../../../benches/variants.json")).unwrap();
+    let (mut rows, mut law) = (Vec::new(), Vec::new());
+    let sizes = [("tiny", 1), ("mini", 2), ("3", 3), ("small", 4)];
+    for ((name, layers), row) in sizes.into_iter().zip(all["ladder"]["rows"].as_array().unwrap()) {
+        assert_eq!(depth(name).unwrap(), layers);
+        rows.extend(name.parse::<f64>());
+        flatten(row, &mut rows);
+    }
+    flatten(&all["ladder"]["law"], &mut law);
+    law[2] = -law[2]; // as the equation has it
+    values.insert("ladder.rows", rows);
+    values.insert("ladder.law", law);
+    values.insert("ladder.risk", vec![100.0 * (1.0 - RISK)]);
 }
 
 /// The equation of the page on runs, and the model of the default run in it.

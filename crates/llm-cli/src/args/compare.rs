@@ -23,7 +23,7 @@ flags! {
     #[command(
         mut_arg("data", |arg| arg.help(
             "Text to learn: files and folders; `-` is standard input [default: built-in stories] \
-             zh: 要学的文本：文件和目录；`-` 是标准输入 [默认：内置故事]"
+             zh: 要学的文件和目录；`-` 是标准输入 [默认：内置故事]"
         )),
         mut_arg("end_of_text", |arg| arg.help(
             "Where a text ends: none, files or marked, as in training \
@@ -41,12 +41,21 @@ flags! {
         /// combination
         /// zh: 比较这项设置的值，lr=1e-3,3e-3；可重复：全部组合
         vary: Vec<String> = "FLAG=V,V,...";
+        /// Compare sizes, tiny,mini,small,medium,large or numbers of layers: width, heads, rate and
+        /// steps follow by rules, which are printed, and a law of the loss is fitted
+        /// zh: 比较几种尺寸，`tiny,mini,small` 或层数：宽度、头数、学习率和步数按印出的规则定，并拟合定律
+        ladder: Vec<String> = "SIZE,..." [value_delimiter = ','];
+        /// Tokens that a size of --ladder learns for each parameter of its blocks [default: 10]
+        /// zh: --ladder 为块里的每个参数学多少词元 [默认：10]
+        token_ratio: Option<f64> = "K" rare [
+            alias = "target-param-data-ratio", requires = "ladder",
+        ];
         /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
         /// zh: 每种训练几次，种子为 --seed、--seed + 1…… [默认：3]
         seeds: Option<u64> = "N";
         /// Compare equals: N trainings against N others, with other seeds alone
-        /// zh: 拿相同的比相同的：N 次对另外 N 次，只有种子不同
-        aa: Option<u64> = "N" [conflicts_with_all = ["vary", "heads", "seeds"]];
+        /// zh: 拿相同的比相同的：N 次对另外 N 次，只换种子
+        aa: Option<u64> = "N" [conflicts_with_all = ["vary", "heads", "seeds", "ladder"]];
         /// Measure the validation loss of each after every N steps; 0: only at the end [default:
         /// 250]
         /// zh: 每次训练每 N 步测一次验证损失；0：只在结束时 [默认：250]
@@ -78,7 +87,8 @@ flags! {
 impl CompareArgs {
     /// Whether what differs is the number of heads, and nothing else.
     pub fn by_heads(&self) -> bool {
-        self.vary.is_empty() && self.model.further.variants.is_empty() && self.aa.is_none()
+        let more = [&self.vary, &self.ladder, &self.model.further.variants];
+        more.iter().all(|of| of.is_empty()) && self.aa.is_none()
     }
 
     /// The training of a model with this many heads; `None`: the program's own.

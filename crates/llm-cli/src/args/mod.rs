@@ -80,8 +80,8 @@ pub enum Verb {
     /// Answer programs, pages and benchmarks over HTTP, as OpenAI's API does
     /// zh: 通过 HTTP 回答程序、网页和评测，接口与 OpenAI 的相同
     Serve(ServeArgs),
-    /// Loss, perplexity, bits per byte and accuracy of a model over a whole file
-    /// zh: 模型在整个文件上的损失、困惑度、每字节比特数和命中率
+    /// Loss, perplexity, bits per byte and accuracy over a whole file, or right answers to questions
+    /// zh: 模型在整个文件上的损失、困惑度、每字节比特数和命中率，或答对的题目
     Eval(EvalArgs),
     /// Learn a tokenizer, use one, look at one
     /// zh: 训练、使用、查看分词器
@@ -226,8 +226,16 @@ flags! {
         /// What --data holds, where it is not seen or is no text [default: as in training]
         /// zh: --data 里是什么，用于看不出来或不是文本时 [默认：与训练相同]
         data_as: Option<DataForm> = "KIND" [visible_alias = "tokens", value_parser = one_of(FORMS)];
-        /// Windows scored together [default: the run's batch]
-        /// zh: 一起计算的窗口数 [默认：训练时的批大小]
+        /// Ask the questions of this file in place of scoring a text, an object of JSON a line, with the
+        /// keys of HellaSwag, ARC, BLiMP or GSM8K, or: prompt, choices, answer; prompt, answer
+        /// zh: 不给文本打分，而是问这个文件里的题目：每行一个 JSON 对象，键与 HellaSwag、ARC、BLiMP 或 GSM8K 相同，或者是 prompt、choices、answer，或 prompt、answer
+        task: Option<PathBuf> = "FILE" [conflicts_with_all = ["data", "data_as", "per_token", "npz"]];
+        /// Write an object for every question of --task into this file: line, answer, ln p of each
+        /// choice, whether it is right
+        /// zh: 为 --task 的每道题在这个文件里写一个对象：行号、答案、每个选项的 ln p、是否答对
+        per_question: Option<PathBuf> = "FILE" [requires = "task"];
+        /// Windows or choices scored together [default: the run's batch]
+        /// zh: 一起计算的窗口数或选项数 [默认：训练时的批大小]
         batch: Option<usize> = "N" [visible_alias = "batch-size"];
         /// Score the model with weights rounded to bf16, q8 or q4, beside f32
         /// zh: 把权重舍入成 bf16、q8 或 q4 之后打分，与 f32 并列

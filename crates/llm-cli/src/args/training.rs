@@ -43,6 +43,17 @@ flags! {
         /// Continue from this checkpoint (or the folder of a run); nothing else is needed
         /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
         load: Option<PathBuf> = "FILE" [visible_alias = "resume", help_heading = "Checkpoints"];
+        /// Leave the model of --load as it is, and train matrices of this rank beside its own (LoRA); how it
+        /// learns then begins anew: lr 5e-4, linear, warm-up of 5 steps or 3 %, no decay, one epoch
+        /// zh: --load 的模型保持不变，只在它的矩阵旁训练这个秩的小矩阵（LoRA）；学法重新开始：学习率 5e-4，线性下降，预热 5 步或 3 %，不衰减权重，走一遍
+        lora: Option<usize> = "R" [visible_alias = "lora-rank", help_heading = "Checkpoints"];
+        /// The weights under the adapter of --load, where they are no longer in the file that it names
+        /// zh: --load 的适配器所依附的权重，用于它们已不在它所写的文件里时
+        base: Option<PathBuf> = "FILE" rare [help_heading = "Checkpoints", requires = "load"];
+        /// Keep less of a step: compute each block again on the way back, in a third more time, for the same
+        /// bytes
+        /// zh: 一步里少存些东西：反向时把每个块再算一遍，多花三分之一的时间，结果一字不差
+        recompute: Option<bool> = "0|1" rare [help_heading = "Checkpoints"];
         /// Save the run in this file (an existing one is replaced)
         /// zh: 存到这个文件（已有的会被替换）
         save: Option<PathBuf> = "FILE" [help_heading = "Checkpoints", conflicts_with = "out"];
@@ -147,7 +158,7 @@ flags! {
         /// How long.
         ..length: Typed<LENGTH>;
         /// Steps as passes over the training data; with --load: that many more
-        /// zh: 把步数说成训练数据的遍数；加 --load 时是再走这么多遍
+        /// zh: 步数，以训练数据的遍数计；加 --load 时再走这么多遍
         epochs: Option<f64> = "X" rare [conflicts_with = "steps"];
         /// Choose sizes, tokenizer, dropout and steps, as far as they are not typed, for a run on
         /// --data that takes about this long here (90s, 10m, 1h30m); what is chosen is said
@@ -165,7 +176,7 @@ flags! {
         /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
         max_time: Option<Duration> = "TIME" [value_parser = duration];
         /// Stop when N measurements in a row bring no better validation loss; 0: never
-        /// zh: 连续 N 次测量验证损失都没有变好，就停；0 表示不这样停
+        /// zh: 连续 N 次测量验证损失都没有变好就停；0：从不
         patience: Option<u64> = "N" rare;
         /// Leave out updates whose loss or gradient norm stands out by more than Z standard
         /// deviations (6 is usual); 0: none
@@ -196,7 +207,7 @@ impl TrainArgs {
     #[rustfmt::skip] // several fields a line
     pub fn options(&self) -> Options {
         let TrainArgs {
-            files, allow_data_change, model, recipe, load, save, out, no_save, save_opt,
+            files, allow_data_change, model, recipe, load, lora, base, recompute, save, out, no_save, save_opt,
             save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, sampling, probes, ..
         } = self.clone();
         let DataArgs { data, data_as, end_of_text, val, tokenizer, .. } = files;
@@ -204,10 +215,11 @@ impl TrainArgs {
             optimizer_set, epochs, time, max_time, patience, skip_spikes, preset, ..
         } = recipe;
         Options {
-            given: self.given(), optimizer_set, arch: model.arch, preset, epochs, time, max_time,
+            given: self.given(), optimizer_set, arch: model.arch,
+            attention: model.further.attention, attention_set: model.further.attention_set, preset, epochs, time, max_time,
             data, data_as, end_of_text, val, held: BTreeMap::new(), allow_data_change,
             tokenizer: tokenizer.options(),
-            load, save, out, no_save,
+            load, lora, base, recompute, save, out, no_save,
             dry_run: dry_run == Some(true), overfit: overfit == Some(true),
             habits: Habits {
                 eval_every, save_every, log_every, sample_every, keep, save_opt, patience,

@@ -59,6 +59,9 @@ pub(super) fn chosen(plan: &Plan) -> Vec<String> {
 /// What was loaded.
 pub(super) fn loaded(plan: &Plan) -> Option<Message> {
     let path = plan.loaded.as_ref()?;
+    if plan.begins {
+        return Some(message!("loaded '{}', which stays as it is", escape::path(path)));
+    }
     Some(message!("loaded checkpoint '{}' at step {}", escape::path(path), plan.trainer.step))
 }
 
@@ -83,6 +86,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Messa
         config.seq_len,
         thousands(trainer.model.parameter_count())
     ));
+    lines.extend(adapter(&trainer.model));
     let (batch, seq) = (recipe.batch_size, recipe.seq_len);
     let windows = match tokenizers::is_bytes(plan.tokenizer.as_ref()) {
         true => message!("{} × {} bytes", batch, seq),
@@ -117,6 +121,20 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Messa
         lines.extend(not_to_hugging_face(&trainer.model).filter(|_| !stories));
     }
     lines
+}
+
+/// What learns in place of the model.
+fn adapter(model: &TinyGPT) -> Option<Message> {
+    let spec = model.adapter()?;
+    let parts = || spec.0.iter().flat_map(|(_, parts)| parts);
+    let (learn, all) = (model.trained_count(), model.parameter_count());
+    Some(message!(
+        "adapter rank {} · beside {} matrices · {} numbers learn, {:.1} % of the model's",
+        parts().map(|part| part.rank).max().unwrap_or(0),
+        parts().filter(|part| part.rank > 0).count(),
+        thousands(learn),
+        100.0 * learn as f64 / all.max(1) as f64
+    ))
 }
 
 /// A number of steps.

@@ -1,6 +1,7 @@
-//! `eval`: how well a model predicts a whole file.
+//! `eval`: how well a model predicts a whole file, or answers questions.
 
 mod rows;
+mod task;
 
 use super::scored::{batch_of, scored_on};
 use super::written::{check_place, save, say_written};
@@ -29,7 +30,7 @@ use rows::TokenRows;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Loads the model and scores the data.
+/// Loads the model and scores the data, or asks its questions.
 ///
 /// # Errors
 /// What loading or scoring refuses.
@@ -38,6 +39,9 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let path = to_load(&args.load)?;
     let loaded = load(&program.models, &path)?;
     let batch = batch_of(&loaded, args.batch)?;
+    if let Some(file) = &args.task {
+        return task::ask(args, file, loaded, batch, &signals);
+    }
     let none = message!("eval needs --data: a file to score");
     let files = (&args.data[..], args.data_as);
     let (val, about) = scored_on(&loaded, &path, files, none, |input| match input {

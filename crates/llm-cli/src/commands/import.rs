@@ -63,7 +63,7 @@ fn model(program: &Program, args: &ImportArgs, source: &Path) -> Result<()> {
 }
 
 fn read(program: &Program, args: &ImportArgs, source: &Path) -> Result<Imported> {
-    let from_spec = &program.models.from_spec;
+    let from_spec = &|spec: &llm_core::AttentionSpec| program.models.from_spec(spec);
     if let Some(why) = something_else(args.format, source).filter(|_| source.is_dir()) {
         return Err(not_imported(source, why));
     }

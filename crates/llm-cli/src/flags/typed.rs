@@ -2,7 +2,8 @@
 
 use super::row::Flag;
 use super::table::{FURTHER, HEADINGS, group};
-use clap::{Arg, ArgMatches};
+use crate::words::possible;
+use clap::{Arg, ArgAction, ArgMatches};
 use llm_run::arch::Arch;
 use llm_run::models::Models;
 use llm_run::settings::Given;
@@ -51,6 +52,10 @@ pub struct Further {
     pub given: Given,
     /// The set of options, where it is no flag of every program.
     pub arch: Option<Arch>,
+    /// The attention, of several that the program has.
+    pub attention: Option<String>,
+    /// Numbers of the attention's own.
+    pub attention_set: Vec<String>,
     /// Kinds of models to compare.
     pub variants: Vec<String>,
 }
@@ -58,14 +63,38 @@ pub struct Further {
 arguments!([] Further, Vec::<Arg>::new(), |typed: &mut Self, matches: &ArgMatches| {
     typed.given.extend(given(FURTHER, matches));
     typed.arch = matches.try_get_one("arch").ok().flatten().copied().or(typed.arch);
-    let names = matches.try_get_many::<String>("variants").ok().flatten();
-    let names = names.into_iter().flatten().map(|name| name.trim().to_string());
-    typed.variants.extend(names);
+    typed.attention =
+        matches.try_get_one("attention").ok().flatten().cloned().or(typed.attention.take());
+    let all = |name| matches.try_get_many::<String>(name).ok().flatten().into_iter().flatten();
+    typed.attention_set.extend(all("attention-set").cloned());
+    typed.variants.extend(all("variants").map(|name| name.trim().to_string()));
 });
 
 /// The arguments of those flags of [`FURTHER`] that these models offer.
 pub fn further_args(models: &Models) -> impl Iterator<Item = Arg> {
-    args(FURTHER).filter(|arg| models.offers(&arg.get_id().as_str().replace('-', "_")))
+    let offered =
+        args(FURTHER).filter(|arg| models.offers(&arg.get_id().as_str().replace('-', "_")));
+    offered.chain(attention_args(models))
+}
+
+/// The attention and its numbers, for models that may have one of several.
+fn attention_args(models: &Models) -> Vec<Arg> {
+    if !models.has_choice() {
+        return Vec::new();
+    }
+    let new =
+        |name| Arg::new(name).long(name).help_heading(HEADINGS[FURTHER]).hide_short_help(true);
+    let names = models.attentions.iter().map(|kind| (kind.name, kind.doc));
+    vec![
+        new("attention")
+            .value_name("NAME")
+            .value_parser(possible(names))
+            .help("The attention [default: the first] zh: 注意力 [默认：第一种]"),
+        new("attention-set").value_name("NAME=X").action(ArgAction::Append).help(
+            "A number of the attention's own, such as cap=20; repeatable [default: its own] \
+             zh: 注意力自己的一个数，例如 cap=20；可以写几次 [默认：它自己的]",
+        ),
+    ]
 }
 
 fn args(number: usize) -> impl Iterator<Item = Arg> {

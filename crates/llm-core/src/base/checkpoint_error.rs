@@ -2,6 +2,7 @@
 
 use super::{Filling, Message};
 use crate::{message, says};
+use std::path::PathBuf;
 
 /// What is wrong with the content of a checkpoint. Names that come from a file are escaped, so
 /// that a message cannot control the terminal.
@@ -113,6 +114,15 @@ pub enum CheckpointError {
         /// The tensor with that value.
         tensor: String,
     },
+    /// The weights under an adapter are not there.
+    Base {
+        /// The beginning of their BLAKE3.
+        blake3: String,
+        /// Where they were looked for.
+        file: PathBuf,
+        /// Why they are not those.
+        why: Message,
+    },
     /// The attention chosen is not the one the weights were trained with.
     Attention {
         /// What the checkpoint says.
@@ -147,5 +157,8 @@ says! { CheckpointError {
     TokenizerHash = "the tokenizer's data do not have the BLAKE3 hash that the header names",
     NotFinite { tensor } = "tensor {} has a value that is not finite",
     Negative { tensor } = "tensor {} has a negative value, but it is a mean of squares",
+    Base { blake3, file, why } => message!(
+        "an adapter of the weights with BLAKE3 {}..; '{}': {}", blake3, file.display(), why
+    ),
     Attention { saved, given } = "made with {}, which {} would read as something else",
 } }

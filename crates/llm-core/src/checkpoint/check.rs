@@ -17,7 +17,7 @@ pub(super) fn check(contents: &Contents) -> Checked {
     table::check_limits(&contents.table)?;
     check_settings(contents)?;
     let length = contents.tokenizer.length;
-    let expected = table::expected(contents.parameters(), contents.slots(), length);
+    let expected = table::expected(contents.parameters()?, contents.slots(), length);
     table::check_equal(&contents.table, &expected)
 }
 
@@ -38,6 +38,9 @@ pub(super) fn check_settings(contents: &Contents) -> Checked {
     known("precision", &contents.precision, PRECISION)?;
     known("accumulation", &contents.accumulation, ACCUMULATION)?;
     limits::check_config(&contents.config, &contents.own)?;
+    let numbers =
+        contents.parameters()?.iter().fold(0, |n: u64, (_, p)| n.saturating_add(p.numel()));
+    at_most(message!("the number of parameters"), numbers, Config::MAX_PARAMETERS)?;
     check_attention(&contents.attention, &contents.config)?;
     check_run(contents)?;
     at_most(message!("the length of the tokenizer's data"), contents.tokenizer.length, MAX_BLOB)

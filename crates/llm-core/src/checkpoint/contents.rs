@@ -1,5 +1,7 @@
 //! What a header says, apart from how it is written.
 
+use super::adapter::SavedAdapter;
+use super::limits::Checked;
 use super::table::Entry;
 use crate::model::{AttentionSpec, Config, ParamList, parameter_list};
 use crate::optim::{OptimizerRow, find_optimizer};
@@ -22,6 +24,7 @@ pub(super) struct Contents {
     pub(super) attention: AttentionSpec,
     /// The parameters of one block's attention: their names and shapes.
     pub(super) own: ParamList,
+    pub(super) adapter: Option<SavedAdapter>,
     pub(super) tokenizer: TokenizerHash,
     pub(super) recipe: Recipe,
     pub(super) step: u64,
@@ -53,9 +56,13 @@ pub(super) struct SavedOptimizer {
 }
 
 impl Contents {
-    /// Names and shapes of all parameters, in the model's order.
-    pub(super) fn parameters(&self) -> ParamList {
-        parameter_list(&self.config, &self.own)
+    /// Names and shapes of the parameters in the file, in the model's order: all, or those of the adapter.
+    pub(super) fn parameters(&self) -> Checked<ParamList> {
+        let all = parameter_list(&self.config, &self.own);
+        Ok(match &self.adapter {
+            Some(adapter) => adapter.spec.parameters(&all)?,
+            None => all,
+        })
     }
 
     /// The optimizer's slots that the table has.

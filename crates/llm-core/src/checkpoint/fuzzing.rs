@@ -48,12 +48,12 @@ pub fn complete(header: &[u8], filler: &[u8]) -> Option<Vec<u8>> {
     contents.tokenizer.length = contents.tokenizer.length.min(MAX_BLOB);
     check_settings(&contents).ok()?;
     // Cheaper than the table, and never more than its length.
-    let weights: u64 = contents.parameters().iter().map(|(_, p)| 4 * p.numel()).sum();
+    let weights: u64 = contents.parameters().ok()?.iter().map(|(_, p)| 4 * p.numel()).sum();
     if weights.max(contents.tokenizer.length) > LARGEST_BODY || filler.is_empty() {
         return None;
     }
     let blob = contents.tokenizer.length;
-    contents.table = table::expected(contents.parameters(), contents.slots(), blob);
+    contents.table = table::expected(contents.parameters().ok()?, contents.slots(), blob);
     let length = table::body_length(&contents.table);
     if length > LARGEST_BODY {
         return None;

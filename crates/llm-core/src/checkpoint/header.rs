@@ -3,6 +3,7 @@
 //! Model and run are settings by key, so a later one changes nothing here. The order of the fields
 //! and their types are fixed: they are the format.
 
+use super::adapter::SavedAdapter;
 use super::contents::{ARCHITECTURE, Contents, SavedOptimizer, TokenizerHash};
 use super::limits::{Checked, unless};
 use super::table::Entry;
@@ -57,9 +58,12 @@ pub(super) fn decode(bytes: &[u8], optimizers: &'static [OptimizerRow]) -> Check
 impl Header {
     pub(super) fn new(contents: &Contents) -> Checked<Header> {
         #[rustfmt::skip]
-        let Contents { architecture, config, attention, own, tokenizer, recipe, step, optimizer, precision, accumulation, table, optimizers: _ } = contents;
+        let Contents { architecture, config, attention, own, adapter, tokenizer, recipe, step, optimizer, precision, accumulation, table, optimizers: _ } = contents;
         let mut settings = settings::collect(config, recipe)?;
         settings.insert("architecture", Value::Text(architecture.clone()))?;
+        if let Some(adapter) = adapter {
+            adapter.write(&mut settings)?;
+        }
         Ok(Header {
             settings: pairs(&settings),
             attention: StoredAttention {
@@ -90,6 +94,7 @@ impl Header {
             }
             None => ARCHITECTURE.into(),
         };
+        let adapter = SavedAdapter::read(&mut settings)?;
         let (config, recipe) = settings::read(settings)?;
         let StoredAttention { name, n_heads, head_mask, settings, parameters } = attention;
         let settings = Settings::from_sorted(settings)?;
@@ -100,6 +105,7 @@ impl Header {
             attention: AttentionSpec { head_mask, ..AttentionSpec::new(name, n_heads) }
                 .with_settings(settings)?,
             own: parameters.into_iter().map(|(name, dims)| (name, param(&dims))).collect(),
+            adapter,
             tokenizer,
             recipe,
             step,

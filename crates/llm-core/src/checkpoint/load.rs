@@ -1,5 +1,6 @@
 //! Reading: limits before allocations, the expected table before the tensors, hashes before values.
 
+use super::adapter::hex;
 use super::check::check;
 use super::contents::Contents;
 use super::fixed::{FIXED, Fixed, HASH};
@@ -10,8 +11,9 @@ use super::opened::Checkpoint;
 use super::reader::{CHUNK, Failure, Hashing};
 use super::table::{self, BLOB, Entry, WEIGHT};
 use crate::base::memory;
-use crate::base::{CheckpointError, Result, open_regular};
+use crate::base::{CheckpointError, Result, open_regular, with_causes};
 use crate::message;
+use crate::model::weights_blake3;
 use crate::optim::{OPTIMIZERS, OptimizerRow, OptimizerState, ParameterState};
 use crate::tensor::Tensor;
 use std::collections::BTreeMap;
@@ -37,13 +39,28 @@ impl Checkpoint {
     /// # Errors
     /// As [`load`](Checkpoint::load).
     pub fn load_with(path: &Path, optimizers: &'static [OptimizerRow]) -> Result<Checkpoint> {
-        let read = || {
+        Checkpoint::load_on(path, None, optimizers)
+    }
+
+    /// [`load_with`](Checkpoint::load_with) of an adapter whose base is in the file `base`, in place of the
+    /// one that the checkpoint names.
+    ///
+    /// # Errors
+    /// As [`load`](Checkpoint::load); [`Error::Checkpoint`](crate::Error::Checkpoint) when there are other
+    /// weights than those that the adapter learned on, or no adapter.
+    pub fn load_on(
+        path: &Path,
+        base: Option<&Path>,
+        optimizers: &'static [OptimizerRow],
+    ) -> Result<Checkpoint> {
+        let read = |path: &Path, what: Wanted| {
             let (file, length) = open_regular(path)?;
-            parse(BufReader::with_capacity(CHUNK, file), length, optimizers)
+            let read = parse_of(BufReader::with_capacity(CHUNK, file), length, what, optimizers)?;
+            Ok(Checkpoint { path: path.into(), ..read })
         };
-        let mut checkpoint = read().map_err(|failure| failure.at(path))?;
-        checkpoint.path = path.into();
-        Ok(checkpoint)
+        let whole = read(path, Wanted::All);
+        let whole = whole.and_then(|it| it.on_base(base, |file| read(file, Wanted::Weights)));
+        whole.map_err(|failure| failure.at(path))
     }
 
     /// [`load`](Checkpoint::load) of a file that is in memory, where there are no files or it came
@@ -66,15 +83,74 @@ impl Checkpoint {
     ) -> Result<Checkpoint> {
         let path = name.into();
         let read = parse(file, file.len() as u64, optimizers);
+        let nowhere = |_: &Path| Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into());
+        let read = read.and_then(|read| read.on_base(None, nowhere));
         let read = read.map_err(|failure| failure.at(&path))?;
         Ok(Checkpoint { path, ..read })
     }
+}
+
+impl Checkpoint {
+    /// The checkpoint with the weights under its adapter, from `base` or the file that it names; one without
+    /// an adapter as it is. `read` reads the weights of such a file.
+    fn on_base(
+        self,
+        base: Option<&Path>,
+        read: impl FnOnce(&Path) -> Result<Checkpoint, Failure>,
+    ) -> Result<Checkpoint, Failure> {
+        let Some(saved) = &self.adapter else {
+            let reason = message!("there is no adapter in it, so it needs no other file");
+            let needless = CheckpointError::Setting { field: "base", reason };
+            return if base.is_some() { Err(needless.into()) } else { Ok(self) };
+        };
+        let beside = || self.path.parent().unwrap_or(Path::new("")).join(&saved.base_file);
+        let file = base.map_or_else(beside, Into::into);
+        let under = match read(&file) {
+            Ok(under) => under,
+            Err(Failure::Memory(error)) => return Err(Failure::Memory(error)),
+            Err(Failure::Io(error)) => {
+                return Err(saved.missing(file, error.to_string().into()).into());
+            }
+            Err(Failure::Content(error)) => {
+                let why = with_causes(&error);
+                return Err(saved.missing(file, why).into());
+            }
+        };
+        if under.adapter.is_some() {
+            let why = message!("it is an adapter, too");
+            return Err(saved.missing(file, why).into());
+        }
+        let found = weights_blake3(under.parameters());
+        if found != saved.base_blake3 {
+            let why = message!("its weights have {}", hex(&found));
+            return Err(saved.missing(file, why).into());
+        }
+        let (pairs, base_path) = (self.parameters, Some(file));
+        Ok(Checkpoint { parameters: under.parameters, pairs, base_path, ..self })
+    }
+}
+
+/// The tensors that are kept of a file that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wanted {
+    All,
+    /// Without the optimizer's state.
+    Weights,
 }
 
 /// Reads a checkpoint of `length` bytes from `input`.
 pub(super) fn parse(
     input: impl Read,
     length: u64,
+    optimizers: &'static [OptimizerRow],
+) -> Result<Checkpoint, Failure> {
+    parse_of(input, length, Wanted::All, optimizers)
+}
+
+fn parse_of(
+    input: impl Read,
+    length: u64,
+    wanted: Wanted,
     optimizers: &'static [OptimizerRow],
 ) -> Result<Checkpoint, Failure> {
     let mut input = Hashing::new(input);
@@ -100,6 +176,9 @@ pub(super) fn parse(
     for entry in &contents.table {
         match entry.role.as_str() {
             BLOB => blob = input.tensor(entry, |bytes, out| out.extend_from_slice(bytes))?,
+            role if role != WEIGHT && wanted == Wanted::Weights => {
+                input.tensor(entry, |_, _: &mut Vec<f32>| ())?;
+            }
             _ => {
                 let values = input.tensor(entry, |bytes, out| {
                     out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
@@ -141,7 +220,7 @@ fn assemble(
     let slots = contents.slots();
     let mut parameters = Vec::new();
     let mut states = Vec::new();
-    for (name, param) in contents.parameters() {
+    for (name, param) in contents.parameters()? {
         let tensor = Tensor::parameter_from_vec(&param.shape, take(&name, WEIGHT))?;
         parameters.push((name.clone(), tensor));
         if !slots.is_empty() {
@@ -149,15 +228,20 @@ fn assemble(
             states.push(ParameterState { name, slots });
         }
     }
-    let Contents { config, attention, tokenizer, recipe, step, optimizer, optimizers, .. } =
-        contents;
+    let Contents {
+        config, attention, adapter, tokenizer, recipe, step, optimizer, optimizers, ..
+    } = contents;
+    let spec = adapter.as_ref().map(|adapter| adapter.spec.clone());
     let tokenizer = TokenizerSpec { kind: tokenizer.kind, blob };
     let state = |t| OptimizerState { t, parameters: states };
     Ok(Checkpoint {
-        meta: Meta { config, attention, tokenizer, recipe, step },
+        meta: Meta { config, attention, adapter: spec, tokenizer, recipe, step },
         parameters,
         optimizer: optimizer.map(|saved| (saved.name, state(saved.t))),
         path: Default::default(),
+        adapter,
+        pairs: Vec::new(),
+        base_path: None,
         optimizers,
     })
 }

@@ -1,7 +1,7 @@
 //! What a checkpoint says besides its tensors.
 
 use crate::buffer::Preview;
-use crate::model::{AttentionSpec, Config};
+use crate::model::{AdapterSpec, AttentionSpec, Config};
 use crate::recipe::Recipe;
 use crate::tokenizer::{ByteTokenizer, Tokenizer};
 use std::fmt;
@@ -43,6 +43,8 @@ pub struct Meta {
     pub config: Config,
     /// The model's attention.
     pub attention: AttentionSpec,
+    /// What is beside the matrices of a model that is frozen.
+    pub adapter: Option<AdapterSpec>,
     /// The tokenizer that made the tokens.
     pub tokenizer: TokenizerSpec,
     /// The settings of the run.

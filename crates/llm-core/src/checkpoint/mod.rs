@@ -13,6 +13,7 @@
 //! be the one that follows from the settings. Saving never changes the old file in place
 //! ([`replace_file`](crate::base::replace_file)).
 
+mod adapter;
 mod check;
 mod contents;
 mod fixed;

@@ -1,18 +1,19 @@
 //! A checkpoint in memory, and the run that is made of it.
 
+use super::adapter::{SavedAdapter, hex};
 use super::limits::{Checked, unless};
 use super::meta::Meta;
 use super::state::State;
 use crate::base::{CheckpointError, Error, Message, Result};
 use crate::model::{
-    Attention, AttentionSpec, Footprint, Param, ParamList, SingleHead, Start, TinyGPT,
+    Attention, AttentionSpec, Footprint, Pair, Param, ParamList, SingleHead, Start, TinyGPT,
     check_attention, parameter_list,
 };
 use crate::optim::{OptimizerRow, OptimizerState};
 use crate::tensor::Tensor;
 use crate::{counted, message};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A checkpoint as it was read: checked in every respect, nothing installed yet.
@@ -47,6 +48,11 @@ pub struct Checkpoint {
     /// Name and state of the saved optimizer.
     pub(super) optimizer: Option<(String, OptimizerState)>,
     pub(super) path: PathBuf,
+    pub(super) adapter: Option<SavedAdapter>,
+    /// A and B of the adapter, in the model's order.
+    pub(super) pairs: Vec<(String, Tensor)>,
+    /// The file that the weights under the adapter came from.
+    pub(super) base_path: Option<PathBuf>,
     /// The optimizers that were known when the file was read.
     pub(crate) optimizers: &'static [OptimizerRow],
 }
@@ -57,9 +63,27 @@ impl Checkpoint {
         self.optimizer.is_some()
     }
 
-    /// Number of single weights.
+    /// Number of single weights, without those of an adapter.
     pub fn parameter_count(&self) -> u64 {
         self.parameters.iter().map(|(_, p)| p.numel() as u64).sum()
+    }
+
+    /// The pairs of the adapter, each with the name of its matrix.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, Pair)> {
+        let spec = self.meta.adapter.iter().flat_map(|spec| &spec.0);
+        spec.filter_map(|(name, parts)| {
+            let find = |kind: &str| {
+                let own = |n: &str| n.strip_prefix(&**name).is_some_and(|rest| rest == kind);
+                self.pairs.iter().find(|(n, _)| own(n)).map(|(_, p)| p.clone())
+            };
+            let (a, b) = (find(".lora_a")?, find(".lora_b")?);
+            Some((name.as_str(), Pair { a, b, parts: parts.clone() }))
+        })
+    }
+
+    /// The file of the weights under the adapter, and the beginning of their BLAKE3.
+    pub fn base(&self) -> Option<(&Path, String)> {
+        Some((self.base_path.as_deref()?, hex(&self.adapter.as_ref()?.base_blake3)))
     }
 
     /// Names and weights, in the order of [`TinyGPT::parameters`].
@@ -85,7 +109,9 @@ impl Checkpoint {
     pub fn footprint(&self) -> Result<Footprint<'_>> {
         let Meta { config, attention, recipe, .. } = &self.meta;
         let (kept, attention) = (attention.kept(config.d_model), self.attention_parameters());
-        Ok(Footprint { attention, kept, ..recipe.footprint(config, &SingleHead, self.optimizers)? })
+        let adapter = self.meta.adapter.clone();
+        let of = recipe.footprint(config, &SingleHead, self.optimizers)?;
+        Ok(Footprint { attention, kept, adapter, ..of })
     }
 
     /// Builds what it holds. `attention` is what the caller made from `meta.attention`. Without a
@@ -97,8 +123,9 @@ impl Checkpoint {
     /// that it does not fit the weights; [`Error::Config`] when a changed setting is outside its
     /// range.
     pub fn into_state(self, attention: Arc<dyn Attention>) -> Result<State> {
-        let Checkpoint { meta, parameters, optimizer, path, optimizers } = self;
-        let Meta { config, attention: saved, tokenizer: _, recipe, step } = meta;
+        let Checkpoint { meta, parameters, optimizer, path, adapter, pairs, base_path, optimizers } =
+            self;
+        let Meta { config, attention: saved, adapter: _, tokenizer: _, recipe, step } = meta;
         if attention.spec() != saved {
             let (saved, given) = (describe(&saved), describe(&attention.spec()));
             let source = CheckpointError::Attention { saved, given };
@@ -108,7 +135,11 @@ impl Checkpoint {
         check_attention(attention.as_ref(), &config)?;
         let expected = parameter_list(&config, &attention.parameters(&config));
         fits(expected, &parameters).map_err(|source| Error::Checkpoint { path, source })?;
-        let model = TinyGPT::from_parameters(config, attention, parameters)?;
+        let mut model = TinyGPT::from_parameters(config, attention, parameters)?;
+        if let (Some(SavedAdapter { spec, base_blake3, .. }), Some(file)) = (adapter, base_path) {
+            model = model.with_pairs(&spec, pairs, base_blake3)?;
+            model.set_base_file(&file);
+        }
         recipe.check_with(optimizers)?;
         let mut fresh = recipe.make_optimizer(optimizers)?;
         if let Some((_, state)) = optimizer.filter(|(name, _)| *name == recipe.optimizer) {

@@ -1,5 +1,6 @@
 //! Writing: everything is checked before a file is touched, then streamed into a replacement.
 
+use super::adapter::SavedAdapter;
 use super::check::check;
 use super::contents::{ACCUMULATION, ARCHITECTURE, Contents, PRECISION};
 use super::contents::{SavedOptimizer, TokenizerHash};
@@ -50,7 +51,7 @@ pub fn to_bytes<'a>(
     tokenizer: &TokenizerSpec,
     with_optimizer: bool,
 ) -> Result<Vec<u8>> {
-    let prepared = Prepared::new(run.into(), tokenizer, with_optimizer)
+    let prepared = Prepared::new(Path::new(""), run.into(), tokenizer, with_optimizer)
         .map_err(|source| Error::Checkpoint { path: PathBuf::new(), source })?;
     let mut file = Vec::new();
     let length = usize::try_from(prepared.length).unwrap_or(usize::MAX);
@@ -69,7 +70,7 @@ pub fn check_savable<'a>(run: impl Into<Snapshot<'a>>, tokenizer: &TokenizerSpec
     let check_all = || {
         // With everything that the optimizer keeps from its first update on.
         let slots = run.optimizer.slots().iter().map(|slot| slot.name.into()).collect();
-        let contents = contents(run, tokenizer, Some(slots))?;
+        let contents = contents(Path::new(""), run, tokenizer, Some(slots))?;
         check(&contents)?;
         encode(&contents).map(drop)
     };
@@ -84,7 +85,7 @@ pub(super) fn save_on<F: Files>(
     tokenizer: &TokenizerSpec,
     with_optimizer: bool,
 ) -> Result<()> {
-    let prepared = Prepared::new(run, tokenizer, with_optimizer)
+    let prepared = Prepared::new(path, run, tokenizer, with_optimizer)
         .map_err(|source| Error::Checkpoint { path: path.into(), source })?;
     replace(files, path, |out| prepared.write(out)).map_err(|e| Error::io(IoAction::Save, path, e))
 }
@@ -129,11 +130,15 @@ impl Data<'_> {
     }
 }
 
-/// CRC32 of all weights in the model's order, to compare those of two processes.
+/// CRC32 of all weights that learn, in the model's order, and of the hash of those that are frozen: to
+/// compare the weights of two processes.
 pub fn weights_checksum(model: &TinyGPT) -> u32 {
     let mut crc = crc32fast::Hasher::new();
-    for (_, parameter) in model.parameters() {
+    for (_, parameter) in model.trained() {
         Data::Floats(parameter.data()).feed(&mut crc);
+    }
+    if let Some((blake3, _)) = model.base() {
+        crc.update(blake3);
     }
     crc.finalize()
 }
@@ -149,7 +154,9 @@ pub(super) struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
+    /// The file will be at `at`.
     pub(super) fn new(
+        at: &Path,
         run: Snapshot<'a>,
         tokenizer: &'a TokenizerSpec,
         with_optimizer: bool,
@@ -157,7 +164,7 @@ impl<'a> Prepared<'a> {
         let is_fresh = run.optimizer.state().parameters.is_empty();
         let kept = if is_fresh { &[] } else { run.optimizer.slots() };
         let slots = with_optimizer.then(|| kept.iter().map(|slot| slot.name.into()).collect());
-        let mut contents = contents(run, tokenizer, slots)?;
+        let mut contents = contents(at, run, tokenizer, slots)?;
         let tensors = gather(&mut contents, run, tokenizer)?;
         check(&contents)?;
         let header = encode(&contents)?;
@@ -201,6 +208,7 @@ fn encode(contents: &Contents) -> Checked<Vec<u8>> {
 /// What the header will say, but for the checksums of the table. `slots` are the names of what is
 /// saved of the optimizer; none: it is not saved.
 fn contents(
+    at: &Path,
     run: Snapshot<'_>,
     tokenizer: &TokenizerSpec,
     slots: Option<Vec<String>>,
@@ -217,6 +225,7 @@ fn contents(
         config: run.model.config().clone(),
         attention: run.model.attention().spec(),
         own: run.model.attention().parameters(run.model.config()),
+        adapter: SavedAdapter::of(run.model, at)?,
         tokenizer: TokenizerHash {
             kind: tokenizer.kind.clone(),
             length: tokenizer.blob.len() as u64,
@@ -232,7 +241,7 @@ fn contents(
     };
     check_config(&contents.config, &contents.own)?;
     let blob = contents.tokenizer.length;
-    contents.table = table::expected(contents.parameters(), contents.slots(), blob);
+    contents.table = table::expected(contents.parameters()?, contents.slots(), blob);
     Ok(contents)
 }
 
@@ -242,7 +251,7 @@ fn gather<'a>(
     run: Snapshot<'a>,
     tokenizer: &'a TokenizerSpec,
 ) -> Checked<Vec<Data<'a>>> {
-    let weights: BTreeMap<String, &Tensor> = run.model.parameters().collect();
+    let weights: BTreeMap<String, &Tensor> = run.model.trained().collect();
     let slots = contents.slots().to_vec();
     let states = if slots.is_empty() { &[][..] } else { &run.optimizer.state().parameters };
     let states: BTreeMap<&str, &[Buffer]> =

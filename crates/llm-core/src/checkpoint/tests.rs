@@ -1,5 +1,6 @@
 //! What goes in comes out; nothing else comes in. The helpers that the other test files share.
 
+mod adapters;
 mod damage;
 mod edges;
 mod faults;
@@ -114,7 +115,10 @@ fn small() -> Trainer {
 
 fn bytes_of(trainer: &Trainer, tokenizer: &TokenizerSpec, with_optimizer: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    Prepared::new(trainer.into(), tokenizer, with_optimizer).unwrap().write(&mut out).unwrap();
+    Prepared::new(Path::new(""), trainer.into(), tokenizer, with_optimizer)
+        .unwrap()
+        .write(&mut out)
+        .unwrap();
     out
 }
 

@@ -5,6 +5,7 @@
 //! a quarter longer to write; so there are two, side by side, and a test holds them together.
 
 use super::block::{norm, norm_rows};
+use super::recompute::recomputed;
 use super::{Batch, Context, Growing, Mode, Origin, Place, Probe, TinyGPT, Workspace};
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
@@ -44,6 +45,17 @@ impl TinyGPT {
     fn run(
         &self,
         tokens: &[TokenId],
+        shape: [usize; 2],
+        probe: Option<&dyn Probe>,
+        dropout: Option<Dropout>,
+    ) -> Result<Tensor> {
+        self.read_out(&self.stream(tokens, shape, probe, dropout)?)
+    }
+
+    /// The residual stream behind the last block, `[B, T, C]`.
+    fn stream(
+        &self,
+        tokens: &[TokenId],
         [b, t]: [usize; 2],
         probe: Option<&dyn Probe>,
         dropout: Option<Dropout>,
@@ -74,9 +86,12 @@ impl TinyGPT {
         for (layer, block) in self.blocks.iter().enumerate() {
             let ctx = Context::new(layer).with_probe(probe).with_dropout(dropout);
             let ctx = ctx.with_norm_eps(self.config().norm_eps);
-            h = block.forward(&h, &**self.attention(), self.config(), &ctx)?;
+            h = match self.recompute && probe.is_none() {
+                false => block.forward(&h, &**self.attention(), self.config(), &ctx)?,
+                true => recomputed(block, &h, self.attention(), self.config(), &ctx)?,
+            };
         }
-        self.read_out(&h)
+        Ok(h)
     }
 
     /// The scores that follow from a residual stream, logits = norm(h)·W_lm + b_lm: those of the model behind
@@ -173,6 +188,13 @@ impl TinyGPT {
             Mode::Training => Dropout::new(self.config().dropout, seed, step, first_row),
             Mode::Evaluation => None,
         };
+        if self.adapter().is_some() {
+            let h = self.stream(&batch.inputs, batch.shape, None, dropout)?;
+            let h = norm(&h, self.config(), [&self.lnf_g, &self.lnf_b])?;
+            let h = ops::reshape(&h, &[batch.inputs.len(), self.config().d_model])?;
+            let (w, tied) = (self.w_lm.as_ref().unwrap_or(&self.wte), self.w_lm.is_none());
+            return ops::head_loss(&h, w, self.b_lm.as_ref(), tied, &batch.targets);
+        }
         let logits = self.run(&batch.inputs, batch.shape, None, dropout)?;
         let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config().vocab_size])?;
         drop(logits); // now the gradient may be written over them

@@ -6,18 +6,20 @@ use crate::buffer::Buffer;
 use crate::tensor::{Role, Tensor};
 use ndarray::ArrayD;
 use ndarray_rand::rand_distr::{Distribution, StandardNormal};
+use rand::Rng;
 
 /// The first value of a parameter: biases 0, gains 1, weights normal around 0 with the standard
 /// deviation of [`Init`]. Each has a random stream of its own, that of (seed, name), so it does
 /// not depend on what else the model has.
 pub(super) fn initial(config: &Config, seed: u64, name: &str, param: &Param) -> Tensor {
     let dims = &param.shape[..];
-    let std = match param.start {
+    let width = match param.start {
         Start::Zero => 0.0,
         Start::One => return Tensor::parameter(ArrayD::ones(dims)),
         Start::Normal { fan_in } => deviation(config, fan_in, param.role),
+        Start::Uniform { fan_in } => 1.0 / (fan_in as f32).sqrt(),
     };
-    if std == 0.0 {
+    if width == 0.0 {
         return Tensor::parameter(ArrayD::zeros(dims));
     }
     let hash = blake3::hash(name.as_bytes());
@@ -25,7 +27,10 @@ pub(super) fn initial(config: &Config, seed: u64, name: &str, param: &Param) -> 
     key.copy_from_slice(&hash.as_bytes()[..8]);
     let mut rng = stream(seed, b"init\0\0\0\0", u64::from_le_bytes(key), 0);
     let mut numbers = Buffer::stale(dims.iter().product());
-    numbers.fill_with(|| Scaled(std).sample(&mut rng)); // row by row
+    match param.start {
+        Start::Uniform { .. } => numbers.fill_with(|| width * (2.0 * rng.random::<f32>() - 1.0)),
+        _ => numbers.fill_with(|| Scaled(width).sample(&mut rng)), // row by row
+    }
     Tensor::parameter_of(dims, numbers)
 }
 
@@ -70,7 +75,7 @@ impl Config {
 struct Scaled(f32);
 
 impl Distribution<f32> for Scaled {
-    fn sample<R: rand::Rng + ?Sized>(&self, rng: &mut R) -> f32 {
+    fn sample<R: Rng + ?Sized>(&self, rng: &mut R) -> f32 {
         let x: f32 = StandardNormal.sample(rng);
         self.0 * x
     }

@@ -3,7 +3,7 @@
 //! Storage is recycled by length (see [`buffer`](crate::buffer)), so what counts is, for each
 //! length, the most buffers of it that are in use at once.
 
-use super::{Attention, Config, Kept, ParamList, Positions, TinyGPT, parameter_list};
+use super::{AdapterSpec, Attention, Config, Kept, ParamList, Positions, TinyGPT, parameter_list};
 use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
@@ -56,19 +56,44 @@ pub struct Footprint<'a> {
     /// Micro-batches of a step: gradients of ⌊log₂ M⌋ finished groups are kept besides the one
     /// being computed.
     pub micro_batches: u32,
+    /// What learns in place of the model's own parameters, which are frozen.
+    pub adapter: Option<AdapterSpec>,
+    /// Whether a step keeps only what goes into each block.
+    pub recompute: bool,
 }
 
 impl<'a> Footprint<'a> {
     /// The footprint of a model with this attention, AdamW and steps of one micro-batch.
     pub fn new(config: &'a Config, attention: &dyn Attention) -> Footprint<'a> {
         let (kept, attention) = (attention.kept(config), attention.parameters(config));
-        Footprint { config, attention, kept, slots: 2, micro_batches: 1 }
+        Footprint {
+            config,
+            attention,
+            kept,
+            slots: 2,
+            micro_batches: 1,
+            adapter: None,
+            recompute: false,
+        }
     }
 
     /// Number of parameters.
     pub fn parameter_count(&self) -> u64 {
         let all = parameter_list(self.config, &self.attention);
         all.iter().fold(0, |sum, (_, p)| sum.saturating_add(p.numel()))
+    }
+
+    /// Number of parameters that learn.
+    pub fn trained_count(&self) -> u64 {
+        let Some(adapter) = &self.adapter else { return self.parameter_count() };
+        let all = adapter.parameters(&parameter_list(self.config, &self.attention));
+        all.map_or(0, |all| all.iter().fold(0, |sum, (_, p)| sum.saturating_add(p.numel())))
+    }
+
+    /// Numbers that the pairs of an adapter keep of a row: those of x·A.
+    fn kept_by_pairs(&self) -> u128 {
+        let parts = self.adapter.iter().flat_map(|adapter| &adapter.0).flat_map(|(_, parts)| parts);
+        parts.map(|part| part.rank as u128).sum()
     }
 
     /// Gradients of finished groups of micro-batches that wait while the next one is being
@@ -79,7 +104,7 @@ impl<'a> Footprint<'a> {
 
     /// Bytes of what the optimizer remembers.
     pub fn optimizer(&self) -> u64 {
-        self.parameter_count().saturating_mul(4 * self.slots as u64)
+        self.trained_count().saturating_mul(4 * self.slots as u64)
     }
 
     /// Estimated bytes of a training run: parameters, gradients, the optimizer's state, and what a
@@ -111,22 +136,36 @@ impl TinyGPT {
 /// Numbers of f32 that training takes at most: weights, the optimizer's state, gradients, and what
 /// a batch of `rows` leaves for backward.
 fn training(of: &Footprint<'_>, rows: usize) -> u128 {
-    let parameters = u128::from(of.parameter_count());
-    let waiting = u128::from(of.kept_gradients()) * parameters;
+    let [all, trained] = [of.parameter_count(), of.trained_count()].map(u128::from);
+    let waiting = u128::from(of.kept_gradients()) * trained;
     let mut step = StepOnPaper::new(of, rows as u128);
     step.forward();
     step.backward_of_head();
     for _ in 0..of.config.n_layers {
+        if of.recompute {
+            let again = step.kept_of_block();
+            step.buffers.take(again);
+            step.buffers.pass([step.stream; 2]);
+        }
         step.backward_of_mlp();
         step.backward_of_attention();
     }
     let [v, c, t] = step.sizes;
     let ngrams = step.ngrams;
-    step.buffers.take((!of.config.tied_head).then_some(v * c));
-    step.buffers.take(step.learned.then_some(t * c));
-    step.buffers.take((ngrams > 0).then_some(ngrams * c));
-    (1 + of.slots as u128) * parameters + waiting + step.buffers.total()
+    step.learn((!of.config.tied_head).then_some(v * c));
+    step.learn(step.learned.then_some(t * c));
+    step.learn((ngrams > 0).then_some(ngrams * c));
+    let blocks = if of.recompute { of.config.n_layers.max(1) as u128 } else { 1 };
+    // The model and its adapter, with the gradient of that and what it keeps of each row.
+    let frozen = match of.adapter {
+        Some(_) => all + trained + rows as u128 * of.kept_by_pairs() / blocks,
+        None => 0,
+    };
+    frozen + (1 + of.slots as u128) * trained + waiting + step.buffers.total()
 }
+
+/// Rows of which the scores are there at the same time, where the head learns nothing.
+const HEAD_PIECE: u128 = crate::ops::HEAD_PIECE as u128;
 
 /// A training step whose buffers are taken and given back on paper, and the lengths of these.
 struct StepOnPaper<'f> {
@@ -170,56 +209,91 @@ impl<'f> StepOnPaper<'f> {
     /// The embeddings and their sums; per block x, norm, qkv, y, x', norm', and what the MLP's
     /// activation took and made stay.
     fn forward(&mut self) {
-        let StepOnPaper { of, buffers, logits, stream, act, wide, qkv, heads, keys, .. } = self;
-        let (stream, heads, keys, qkv) = (*stream, *heads, *keys, *qkv);
-        buffers.take([stream]);
+        let StepOnPaper { of, logits, stream, .. } = *self;
+        self.buffers.take([stream]);
         if self.learned || self.ngrams > 0 {
-            buffers.pass([stream; 2]);
+            self.buffers.pass([stream; 2]);
         }
         for _ in 0..of.config.n_layers {
-            // Normed queries and keys are cut out, normed and joined with the values.
-            if keys > 0 {
-                buffers.take([heads, keys]); // queries, keys
-                buffers.pass([heads, keys, keys, qkv]); // their norms, values, all before
+            self.forward_of_block();
+            if of.recompute {
+                let kept = self.kept_of_block();
+                self.buffers.give(kept);
             }
-            buffers.take([stream, qkv, heads, stream]); // norm, qkv, y, sum
-            buffers.pass([stream]); // projection
-            buffers.take([stream, *wide, *act, stream]); // norm, hidden, gelu, sum
-            buffers.pass([stream]); // out
         }
-        buffers.take([stream, *logits]); // final norm; logits, which become their own gradient
+        if of.adapter.is_some() {
+            self.buffers.take([stream; 2]); // final norm and its gradient, which the loss makes
+            return self.buffers.pass([logits.min(HEAD_PIECE * self.sizes[0])]);
+        }
+        self.buffers.take([stream, logits]); // final norm; logits, which become their own gradient
     }
 
-    /// The other direction begins; gradients of parameters stay until the update.
+    fn forward_of_block(&mut self) {
+        let StepOnPaper { stream, act, wide, qkv, heads, keys, .. } = *self;
+        let buffers = &mut self.buffers;
+        // Normed queries and keys are cut out, normed and joined with the values.
+        if keys > 0 {
+            buffers.take([heads, keys]); // queries, keys
+            buffers.pass([heads, keys, keys, qkv]); // their norms, values, all before
+        }
+        buffers.take([stream, qkv, heads, stream]); // norm, qkv, y, sum
+        buffers.pass([stream]); // projection
+        buffers.take([stream, wide, act, stream]); // norm, hidden, gelu, sum
+        buffers.pass([stream]); // out
+    }
+
+    /// What [`StepOnPaper::forward_of_block`] takes, but for the last sum.
+    fn kept_of_block(&self) -> impl Iterator<Item = u128> + use<> {
+        let StepOnPaper { stream, act, wide, qkv, heads, keys, .. } = *self;
+        let normed = [heads, keys].map(|n| (keys > 0).then_some(n)).into_iter().flatten();
+        normed.chain([stream, qkv, heads, stream, stream, wide, act])
+    }
+
+    /// Takes the gradients of parameters, which stay until the update; a frozen one has none.
+    fn learn(&mut self, lengths: impl IntoIterator<Item = u128>) {
+        if self.of.adapter.is_none() {
+            self.buffers.take(lengths);
+        }
+    }
+
+    /// The other direction begins.
     fn backward_of_head(&mut self) {
-        let StepOnPaper { of, buffers, sizes: [v, c, _], logits, stream, .. } = self;
-        buffers.take([*stream, *v * *c]);
-        buffers.take(of.config.head_bias.then_some(*v));
-        buffers.give([*logits, *stream]);
+        let [v, c, _] = self.sizes;
+        self.learn([v * c]);
+        self.learn(self.of.config.head_bias.then_some(v));
+        let StepOnPaper { of, buffers, logits, stream, .. } = self;
+        match of.adapter {
+            Some(_) => buffers.give([*stream]),
+            None => {
+                buffers.take([*stream]);
+                buffers.give([*logits, *stream]);
+            }
+        }
         buffers.take([*stream]); // final norm
         buffers.give([*stream; 2]);
     }
 
     fn backward_of_mlp(&mut self) {
-        let StepOnPaper { of, buffers, sizes: [_, c, _], stream, act, wide, .. } = self;
-        let (stream, act, wide, c) = (*stream, *act, *wide, *c);
+        let StepOnPaper { of, sizes: [_, c, _], stream, act, wide, .. } = *self;
         let [inner, hidden] = [of.config.inner(), of.config.hidden()].map(|n| n as u128);
         let bias = |n| of.config.mlp_bias.then_some(n);
-        buffers.take([stream, act, inner * c]); // the other way of the sum, out
-        buffers.take(bias(c));
-        buffers.give([stream, act]);
-        buffers.take([wide]); // gelu
-        buffers.give([wide, act]);
-        buffers.take([stream, c * hidden]); // hidden
-        buffers.take(bias(hidden));
-        buffers.give([wide, stream]);
-        buffers.take([stream]); // norm'
-        buffers.give([stream; 3]);
+        self.buffers.take([stream, act]); // the other way of the sum, out
+        self.learn([inner * c]);
+        self.learn(bias(c));
+        self.buffers.give([stream, act]);
+        self.buffers.take([wide]); // gelu
+        self.buffers.give([wide, act]);
+        self.buffers.take([stream]); // hidden
+        self.learn([c * hidden]);
+        self.learn(bias(hidden));
+        self.buffers.give([wide, stream]);
+        self.buffers.take([stream]); // norm'
+        self.buffers.give([stream; 3]);
     }
 
     fn backward_of_attention(&mut self) {
-        let StepOnPaper { of, buffers, stream, qkv, heads, keys, .. } = self;
-        let (stream, qkv, heads, keys) = (*stream, *qkv, *heads, *keys);
+        let StepOnPaper { of, stream, qkv, heads, keys, .. } = *self;
+        let buffers = &mut self.buffers;
         buffers.take([stream, heads]); // the other way of the sum
         buffers.give([stream]);
         buffers.take([qkv]);
@@ -229,10 +303,10 @@ impl<'f> StepOnPaper<'f> {
             buffers.give([heads, keys]);
         }
         buffers.take([stream]);
-        buffers.take(of.attention.iter().map(|(_, p)| u128::from(p.numel())));
-        buffers.give([qkv, stream]);
-        buffers.take([stream]); // norm
-        buffers.give([stream; 3]);
+        self.learn(of.attention.iter().map(|(_, p)| u128::from(p.numel())));
+        self.buffers.give([qkv, stream]);
+        self.buffers.take([stream]); // norm
+        self.buffers.give([stream; 3]);
     }
 }
 

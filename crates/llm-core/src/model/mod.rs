@@ -1,5 +1,6 @@
 //! The model: settings, the attention seam, one block, the whole.
 
+mod adapter;
 mod attention;
 mod attention_keys;
 mod attention_spec;
@@ -16,13 +17,19 @@ mod ngrams;
 mod options;
 mod parameters;
 mod products;
+mod recompute;
 mod rotary;
 mod single_head;
 mod small_weights;
 mod tiny_gpt;
 mod workspace;
 
+#[doc(hidden)]
+pub use crate::adapter::{Pair, Part};
 pub use crate::ops::{Context, NORM_EPS, Place, Probe, Site};
+#[doc(hidden)]
+pub use adapter::AdapterSpec;
+pub(crate) use adapter::weights_blake3;
 pub use attention::{Attention, check_attention};
 pub use attention_spec::{AttentionSpec, Kept};
 pub use batch::{Batch, BatchShape, Mode, Origin, WindowOrder};

@@ -35,6 +35,11 @@ pub enum Start {
         /// Numbers that are added up into one output.
         fan_in: usize,
     },
+    /// Drawn evenly from ±1/√`fan_in`, whatever the settings: the A of an adapter.
+    Uniform {
+        /// Numbers that are added up into one output.
+        fan_in: usize,
+    },
 }
 
 impl Param {

@@ -39,12 +39,16 @@ impl Products {
     /// y ← y + X·W for `n` rows: `x [n, K]`, `w [K, M]`, `y [n, M]`. A text's next position is multiplied with
     /// the small weights if there are any, and has the same bits beside those of other texts as alone. Several
     /// positions of one text share what is read, so that f32 costs them little.
+    /// An adapter of W is added in f32.
     pub fn add_linear(&mut self, y: &mut [f32], x: &[f32], w: &Tensor, n: usize) {
         let Products { small, apart, partial } = self;
         match small.get(w) {
             _ if n > 1 && !*apart => rows::add_linear(y, x, w.data(), n),
             Some(w) => add_small(y, x, w, n, partial),
             None => gemv::add_product(y, x, w.data(), n, partial),
+        }
+        if let Some(pair) = w.adapter() {
+            pair.add_rows(y, x, n, &mut self.partial);
         }
     }
 

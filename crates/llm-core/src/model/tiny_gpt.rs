@@ -5,12 +5,15 @@ use super::parameters::{Field, Given, Plan, Structure, parameters};
 use super::{
     Attention, Block, Config, Param, ParamList, Positions, SingleHead, Start, check_attention,
 };
+use crate::adapter::Pair;
 use crate::base::{Error, Result};
+use crate::buffer::Buffer;
 use crate::message;
 use crate::tensor::{Role, Tensor};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A GPT: decoder-only, pre-norm, learned positions.
@@ -37,6 +40,21 @@ pub struct TinyGPT {
     config: Config,
     attention: Arc<dyn Attention>,
     weights: Weights,
+    /// Whether a step computes each block twice in place of keeping what is in it.
+    pub(super) recompute: bool,
+    /// What is frozen, with an adapter.
+    pub(super) base: Option<Base>,
+}
+
+/// The frozen weights under an adapter.
+#[derive(Clone, Debug)]
+pub(super) struct Base {
+    pub(super) blake3: [u8; 32],
+    /// The file that holds them.
+    pub(super) path: Option<PathBuf>,
+    /// The storage of each: who writes to one gets a copy, so where a tensor still has it, its
+    /// numbers are those of the hash.
+    pub(super) storage: Vec<Arc<Buffer>>,
 }
 
 parameters! {
@@ -160,7 +178,7 @@ impl TinyGPT {
         }
         let plan = Plan { config: &config, attention: &own };
         let weights = Weights::take(&plan, "", &mut Given(parameters.into_iter().collect()))?;
-        Ok(TinyGPT { config, attention, weights })
+        Ok(TinyGPT { config, attention, weights, recompute: false, base: None })
     }
 
     /// The sizes and options.
@@ -177,6 +195,12 @@ impl TinyGPT {
         config.check()?;
         self.config = config;
         Ok(())
+    }
+
+    /// Whether a step keeps only what goes into each block, and computes the block again on the way back:
+    /// less memory and more time for the same bits.
+    pub fn set_recompute(&mut self, recompute: bool) {
+        self.recompute = recompute;
     }
 
     /// The attention in use.
@@ -211,10 +235,42 @@ impl TinyGPT {
         list.into_iter()
     }
 
-    /// Number of single weights.
+    /// The parameters that a step moves, and an optimizer remembers something of: all of them, or the
+    /// matrices of an [adapter](TinyGPT::with_adapter).
+    pub fn trained(&self) -> impl Iterator<Item = (String, &Tensor)> {
+        let mut list: Vec<(String, &Tensor)> = self.parameters().collect();
+        if self.base.is_some() {
+            let pairs = list.into_iter().filter_map(|(name, p)| Some((name, p.adapter()?)));
+            list = pairs.flat_map(|(name, Pair { a, b, .. })| named(&name, [a, b])).collect();
+        }
+        list.into_iter()
+    }
+
+    /// [`TinyGPT::trained`], for changing them.
+    pub fn trained_mut(&mut self) -> impl Iterator<Item = (String, &mut Tensor)> {
+        let adapted = self.base.is_some();
+        let mut list: Vec<(String, &mut Tensor)> = self.parameters_mut().collect();
+        if adapted {
+            let pairs = list.into_iter().filter_map(|(name, p)| Some((name, p.adapter_mut()?)));
+            list = pairs.flat_map(|(name, Pair { a, b, .. })| named(&name, [a, b])).collect();
+        }
+        list.into_iter()
+    }
+
+    /// Number of single weights, without those of an adapter.
     pub fn parameter_count(&self) -> u64 {
         self.parameters().map(|(_, p)| p.numel() as u64).sum()
     }
+
+    /// Number of single weights that learn.
+    pub fn trained_count(&self) -> u64 {
+        self.trained().map(|(_, p)| p.numel() as u64).sum()
+    }
+}
+
+/// A and B of a matrix with their names.
+fn named<T>(of: &str, [a, b]: [T; 2]) -> [(String, T); 2] {
+    [(format!("{of}.lora_a"), a), (format!("{of}.lora_b"), b)]
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod dropout;
 mod elementwise;
 mod embedding;
 mod gelu;
+mod head_loss;
 mod layernorm;
 mod linear;
 mod matmul;
@@ -60,6 +61,8 @@ pub use embedding::embedding;
 #[doc(hidden)]
 pub use embedding::embedding_of;
 pub use gelu::{gelu, gelu_exact};
+#[doc(hidden)]
+pub use head_loss::{HEAD_PIECE, head_loss};
 pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
 pub use linear::{linear_lastdim, linear_tied};
 pub use matmul::{bmm, matmul2d};

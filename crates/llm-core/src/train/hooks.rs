@@ -27,7 +27,7 @@ pub struct Pending<'a> {
 impl Pending<'_> {
     /// Every parameter's gradient with its name, in the model's order.
     pub fn gradients(&mut self) -> Vec<(String, &mut [f32])> {
-        self.grads.named_mut(self.model.parameters())
+        self.grads.named_mut(self.model.trained())
     }
 }
 

@@ -45,7 +45,7 @@ impl Shares {
             optimizer.name()
         );
         Error::unless(optimizer.row().elementwise, "optimizer", why)?;
-        let parameters: Vec<_> = model.parameters().collect();
+        let parameters: Vec<_> = model.trained().collect();
         let lens: Vec<usize> = parameters.iter().map(|(_, p)| p.numel()).collect();
         let buckets = buckets_of(&lens);
         let shares: Vec<_> =
@@ -106,7 +106,7 @@ impl Shares {
         [lr, scale]: [f32; 2],
     ) -> Result<()> {
         self.give_back(optimizer);
-        let parameters: Vec<(String, &mut Tensor)> = model.parameters_mut().collect();
+        let parameters: Vec<(String, &mut Tensor)> = model.trained_mut().collect();
         let mut of_pieces = Gradients::default();
         for piece in &mut self.pieces {
             let parameter: &Tensor = parameters[piece.list].1;

@@ -78,7 +78,7 @@ fn sum(
     mut finished: impl Iterator<Item = (TensorId, Buffer)>,
     divided: bool,
 ) -> Result<Gradients> {
-    let parameters: Vec<&Tensor> = model.parameters().map(|(_, p)| p).collect();
+    let parameters: Vec<&Tensor> = model.trained().map(|(_, p)| p).collect();
     let leaves = parameters.iter().enumerate().filter_map(|(list, p)| Some((p.id()?, list)));
     let leaves: BTreeMap<TensorId, usize> = leaves.collect();
     let lens: Vec<usize> = parameters.iter().map(|p| p.numel()).collect();
@@ -124,7 +124,7 @@ pub(super) fn norm(
     grads: &Gradients,
 ) -> Result<f64> {
     let _span = enter("clip");
-    let parameters: Vec<&Tensor> = model.parameters().map(|(_, p)| p).collect();
+    let parameters: Vec<&Tensor> = model.trained().map(|(_, p)| p).collect();
     let pieces = shares.iter().flat_map(|(bucket, share)| bucket.within(share.clone()));
     let squares = pieces.map(|((list, range), _)| {
         let gradient = grads.get(parameters[*list]);
@@ -169,7 +169,7 @@ pub(super) fn first_non_finite(
     model: &TinyGPT,
     grads: &Gradients,
 ) -> Result<Option<(String, f32)>> {
-    let parameters: Vec<(String, &Tensor)> = model.parameters().collect();
+    let parameters: Vec<(String, &Tensor)> = model.trained().collect();
     let pieces = shares.iter().flat_map(|(bucket, share)| bucket.within(share.clone()));
     let found = pieces.filter_map(|((list, range), _)| {
         let gradient = &grads.get(parameters[*list].1)?[range.clone()];

@@ -21,7 +21,7 @@ const LARGEST: f32 = 1e6;
 /// [`Error::Unusable`] naming what was found; what the forward pass says.
 pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     check_weights(run.model, run.step)?;
-    for (name, p) in run.model.parameters() {
+    for (name, p) in run.model.trained() {
         if let Some(&value) = p.data().iter().find(|x| x.abs() > LARGEST) {
             return Err(Error::Unusable { what: name.into(), value, step: run.step });
         }
@@ -41,7 +41,7 @@ pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
 
 /// The part about the weights, cheap enough for every step.
 pub(super) fn check_weights(model: &TinyGPT, step: u64) -> Result<()> {
-    model.parameters().try_for_each(|(name, p)| refuse(step, || name.into(), p.data()))
+    model.trained().try_for_each(|(name, p)| refuse(step, || name.into(), p.data()))
 }
 
 /// Names the first number that is not finite, if there is one.

@@ -41,7 +41,7 @@ pub trait Work: Debug + Send {
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
     fn norm(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<f64> {
-        Ok(grad_norm(model.parameters(), gradients))
+        Ok(grad_norm(model.trained(), gradients))
     }
 
     /// The first parameter with a non-finite gradient, and that number.
@@ -49,7 +49,7 @@ pub trait Work: Debug + Send {
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
     fn first_non_finite(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<NonFinite> {
-        Ok(model.parameters().find_map(|(name, p)| {
+        Ok(model.trained().find_map(|(name, p)| {
             let non_finite = gradients.get(p)?.iter().find(|g| !g.is_finite())?;
             Some((name, *non_finite))
         }))
@@ -67,7 +67,7 @@ pub trait Work: Debug + Send {
         lr: f32,
         scale: f32,
     ) -> Result<()> {
-        optimizer.step(&mut model.parameters_mut(), gradients, lr, scale)
+        optimizer.step(&mut model.trained_mut(), gradients, lr, scale)
     }
 
     /// That an update has left all weights finite. A device checks them in [`fetch`](Work::fetch).

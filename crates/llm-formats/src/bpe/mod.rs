@@ -162,6 +162,26 @@ pub fn besides(blob: &[u8]) -> Result<(Kept, Vec<(TokenId, String)>)> {
     Ok((kept, special.map(|token| (token.id as TokenId, token.content)).collect()))
 }
 
+/// The special tokens that a tokenizer.json has its template put before a text.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn before_every_text(blob: &[u8]) -> Result<Vec<TokenId>> {
+    let post = load::tokenizer_json(blob)?.post_processor;
+    let one = std::slice::from_ref(&post);
+    let steps = post["processors"].as_array().map_or(one, |steps| steps);
+    let mut before = Vec::new();
+    for step in steps.iter().filter(|step| step["type"] == "TemplateProcessing") {
+        let pieces = step["single"].as_array().into_iter().flatten();
+        for piece in pieces.take_while(|piece| piece.get("Sequence").is_none()) {
+            let name = piece["SpecialToken"]["id"].as_str().unwrap_or_default();
+            let ids = step["special_tokens"][name]["ids"].as_array().into_iter().flatten();
+            before.extend(ids.filter_map(|id| TokenId::try_from(id.as_u64()?).ok()));
+        }
+    }
+    Ok(before)
+}
+
 /// How the added token of this number is written in a tokenizer.json; none where there is no such.
 ///
 /// # Errors

@@ -84,6 +84,7 @@ pub fn export(
     stored: Stored,
     name: &str,
 ) -> Result<Exported> {
+    let model = &model.clone().merged();
     let family = check_model(model)?;
     let described = described(model, family);
     let tokens = Tokens::of(tokenizer)?;

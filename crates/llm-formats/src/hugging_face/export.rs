@@ -94,6 +94,7 @@ pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
 /// As [`check_model`]; [`FormatError::TokenizerKind`] for another thing that GPT-2 does not have,
 /// [`FormatError::Core`] with what the system says.
 pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<()> {
+    let model = &model.clone().merged();
     let family = check_model(model)?;
     let config = model.config();
     let mut files = tokenizer::export(tokenizer, config.seq_len)?;

@@ -18,7 +18,7 @@ use crate::bpe;
 use crate::error::{FormatError, Result, refuse, shown};
 use crate::files::{json_object, read_small};
 use crate::kept::Kept;
-use crate::tokenizers;
+use crate::tokenizers::{self, BEGINNING, begins_with_byte};
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId, message};
@@ -44,9 +44,6 @@ const ADDED: &str = "added_tokens.json";
 const TEMPLATE: &str = "chat_template.jinja";
 /// Most bytes of such a file.
 const MAX_SETTINGS: u64 = 16 << 20;
-
-/// A control character of which neither texts nor its letter in GPT-2's alphabet make use.
-const BEGINNING: u8 = 0x14;
 
 /// The merges file of a tokenizer without any.
 const NO_MERGES: &[u8] = b"#version: 0.2\n";
@@ -81,8 +78,7 @@ pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Files> {
         settings["eos_token"] = json!(end);
     }
     // Programs that judge a model ask for a token to begin with: of bytes one that hardly any text has.
-    let has_bytes = [ByteTokenizer::NAME, bpe::NAME].contains(&tokenizer.name());
-    if tokenizer.end_of_text().is_none() && has_bytes {
+    if begins_with_byte(tokenizer) {
         settings["bos_token"] = json!(alphabet::symbol(BEGINNING).to_string());
     }
     if let Some(template) = &kept.chat_template {

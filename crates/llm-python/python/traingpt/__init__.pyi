@@ -112,7 +112,7 @@ class Evaluation(TypedDict):
     loss: float
     perplexity: float
     accuracy: float
-    tokens: int
+    scored: int
     bits_per_byte: NotRequired[float]
     facts: NotRequired[dict[str, float]]
     facts_accuracy: NotRequired[float]

@@ -112,7 +112,7 @@ pub(super) fn conclude(
     if !said.is_empty() && rows.len() < 2 {
         return (Vec::new(), said);
     }
-    let counts = || rows.iter().map(|row| row.tokens);
+    let counts = || rows.iter().map(|row| row.learned);
     let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
     if fewest < most {
         said.push(message!(

@@ -8,6 +8,7 @@
 //! | `variant` | the settings in which trainings differ |
 //! | `costs` | what kinds of models cost besides their steps |
 //! | `conclusions` | what may be said about a difference |
+//! | `ladder` | sizes of a ladder, and the law of their losses |
 //! | `results` | the runs, and what follows from them |
 //! | `picture` | the results as a picture |
 //! | `page` | the results as a page |
@@ -19,6 +20,8 @@ mod costs;
 
 mod conclusions;
 
+mod ladder;
+
 mod results;
 
 mod picture;
@@ -28,5 +31,6 @@ mod page;
 mod files;
 
 pub use costs::Costs;
-pub use results::{Diverged, Results, Run, each_once};
-pub use variant::{HEADS, KIND, Variant};
+pub use ladder::rules;
+pub use results::{Diverged, Results, Run};
+pub use variant::{HEADS, KIND, SIZE, Variant, each_once};

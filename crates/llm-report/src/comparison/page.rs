@@ -1,7 +1,7 @@
 //! The page of a comparison.
 
-use super::results::{Results, each_once};
-use super::variant::{HEADS, Variant};
+use super::results::Results;
+use super::variant::{HEADS, Variant, each_once};
 use crate::bilingual::Bilingual;
 use crate::data::{Fact, Page};
 use crate::facts::settings;

@@ -2,12 +2,14 @@
 
 use super::conclusions::conclude;
 use super::costs::{AtLength, Costs};
+use super::ladder::{Measured, climbed};
 use super::variant::{HEADS, KIND, Variant, by_name};
 use crate::bilingual::Bilingual;
-use crate::data::{Compared, ComparedCosts, Comparison};
+use crate::data::{Climbed, Compared, ComparedCosts, Comparison};
 use crate::facts::Shared;
 use llm_core::base::Message;
 use llm_run::data::Report;
+use llm_run::ladder::Ladder;
 use llm_stories::FactKind;
 use serde::Serialize;
 
@@ -52,6 +54,10 @@ pub struct Results {
     pub common: Shared,
     /// What is trained with each seed.
     pub variants: Vec<Variant>,
+    /// Everything that was asked for, by which a comparison that goes on is known.
+    pub plan: serde_json::Value,
+    /// The rules of the sizes, where they are those of a ladder.
+    pub ladder: Option<Ladder>,
     /// The floor of the stories' loss, see [`Comparison`].
     pub floor: Option<f64>,
     /// Facts right without reading, see [`Comparison`].
@@ -91,11 +97,21 @@ impl Results {
             without_reading: self.without_reading,
             differences: Vec::new(),
             conclusion: Vec::new(),
+            ladder: self.ladder.as_ref().map(|of| self.climbed(of)),
         };
         let (differences, said) = conclude(&comparison, self.planned(), &self.ran_away());
         comparison.differences = differences;
         comparison.conclusion = said.into_iter().map(Bilingual::from).collect();
         comparison
+    }
+
+    /// The laws of the sizes so far.
+    fn climbed(&self, of: &Ladder) -> Climbed {
+        let measured = |variant| {
+            let losses = self.row(variant).loss;
+            Measured { variant, is_whole: losses.len() == self.common.seeds.len(), losses }
+        };
+        climbed(of, &self.variants.iter().map(measured).collect::<Vec<_>>(), self.floor)
     }
 
     /// The kinds of trainings of which some ran away, and how many.
@@ -121,7 +137,8 @@ impl Results {
             n_heads: of.n_heads,
             head_dim: of.head_dim,
             parameters: of.parameters,
-            tokens: of.steps.saturating_mul(of.tokens_per_step),
+            learned: of.learned(),
+            rung: of.rung.clone(),
             seeds: runs.iter().map(|run| run.seed).collect(),
             loss: runs.iter().map(|run| run.report.evaluation.loss).collect(),
             seconds: runs.iter().map(|run| run.seconds).collect(),
@@ -150,15 +167,5 @@ fn costs(of: &Variant, runs: &[&Run]) -> Option<ComparedCosts> {
         cache_bytes: first.cache_bytes_per_token,
         at_lengths: first.at_lengths.iter().map(at).collect(),
         refused: first.at_lengths.iter().any(|length| length.refused),
-    })
-}
-
-/// Without those that came before, in order.
-pub fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    all.fold(Vec::new(), |mut kept, one| {
-        if !kept.contains(&one) {
-            kept.push(one);
-        }
-        kept
     })
 }

@@ -2,12 +2,15 @@
 
 use llm_core::base::Message;
 use llm_core::counted;
+use llm_run::ladder::Rung;
 use serde::{Serialize, Serializer};
 
 /// The setting that has its own name, and says how models differ when nothing else does.
 pub const HEADS: &str = "heads";
 /// What stands for a setting where kinds of models are compared.
 pub const KIND: &str = "variant";
+/// What stands for the settings that a ladder moves.
+pub const SIZE: &str = "size";
 
 /// A training apart from its seed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +31,9 @@ pub struct Variant {
     /// Tokens of a step.
     #[serde(skip)]
     pub tokens_per_step: u64,
+    /// The size of a ladder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rung: Option<Rung>,
 }
 
 /// Settings as an object.
@@ -36,6 +42,11 @@ pub(super) fn by_name<S: Serializer>(all: &[(String, String)], to: S) -> Result<
 }
 
 impl Variant {
+    /// Tokens that a run learns from.
+    pub fn learned(&self) -> u64 {
+        self.steps.saturating_mul(self.tokens_per_step)
+    }
+
     /// `4 heads`, or `lr 0.003, heads 4`.
     pub fn name(&self) -> Message {
         match self.settings.as_slice() {
@@ -70,6 +81,16 @@ impl Variant {
     }
 }
 
+/// Without those that came before, in order.
+pub fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut kept, one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+        kept
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,6 +104,7 @@ mod tests {
             parameters: 1,
             steps: 1,
             tokens_per_step: 1,
+            rung: None,
         };
         let heads = variant(&[(HEADS, "4")]);
         assert_eq!(

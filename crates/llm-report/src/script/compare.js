@@ -41,7 +41,7 @@ function dots(label, rows, valuesOf, color, options = {}) {
 }
 
 function compareSection() {
-  const { rows, floor, without_reading: reading, conclusion, complete, by_heads, differ_in } = page.compare;
+  const { rows, floor, without_reading: reading, conclusion, complete, by_heads, differ_in, ladder } = page.compare;
   const share = x => fixed(100 * x, 1), loss = x => fixed(x, 4);
   const hasFacts = rows.some(row => row.facts_total.length);
   const main = table([
@@ -67,6 +67,7 @@ function compareSection() {
     main, soft(say('mean') + say(inOrder(rows) ? 'points' : 'pointsOfNames')), legend,
     dots(`${say('val')} (${say('nats')})`, rows, row => row.loss, 0, { floor, width: narrow() ? 340 : 960, height: narrow() ? 220 : 280, left: 56 }),
   ];
+  if (ladder) parts.push(...ladderParts(ladder, rows));
   if (costs.length) parts.push(el('h3', {}, say('costs')), table(
     [differ_in, say('stepTime'), say('perSecond'), say('cacheBytes'), ...lengths.map(n => `${say('lossAt')} ${n}×`)],
     costs.map(({ values, costs: of }) => [values, fixed(meanOf(of.step_ms), 2), whole(meanOf(of.tokens_per_s)), whole(of.cache_bytes), ...lengths.map((_, i) => lossAt(of, i))])),

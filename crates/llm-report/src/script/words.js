@@ -72,6 +72,9 @@ const WORDS = {
   runsTrain: ['{n} of {all} runs were not measured on the way: their smoothed training loss is drawn.', '{all} 次训练中有 {n} 次在途中没有测量：画的是它们平滑后的训练损失。'],
   learned: ['training', '训练'],
   allFacts: ['all', '全部'], conclusion: ['What was measured', '测得的结论'],
+  ladder: ['The sizes, and the rules that make them', '各种尺寸，以及定出它们的规则'], lawTitle: ['The loss by size, and beyond', '损失随尺寸的变化，以及更大时'], law: ['law', '定律'],
+  lawAxis: ['N, parameters of the blocks (logarithmic)', 'N，块的参数量（对数刻度）'], beyond: ['beyond the sizes that were trained', '超出训练过的尺寸'], tenTimes: ['ten times the largest', '最大尺寸的十倍'],
+  layers: ['layers', '层数'], width: ['width', '宽度'], tokens: ['tokens', '词元'], stepsOf: ['steps', '步数'], passes: ['passes', '遍数'],
   incomplete: ['Incomplete', '未完成'],
   link: ['This view has an address: copy the link from the address bar.', '当前视图有自己的地址，可从地址栏复制链接。'],
 };

@@ -6,6 +6,7 @@ use crate::plan::Decided;
 use crate::settings::{ATTENTION, AttentionRow, FURTHER, Initial, SETTINGS, Setting, settings};
 use crate::tokenizers::TokenizerKind;
 use llm_core::base::escape::{escaped_json, one_line};
+use llm_core::model::SingleHead;
 use llm_core::optim::OPTIMIZERS;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::IdsTokenizer;
@@ -20,6 +21,9 @@ pub type Beside = (&'static str, String, Option<Value>);
 
 /// The value of a setting in a run, where it has an effect.
 type ValueOf<'a> = dyn Fn(&Setting) -> Option<of_core::Value> + 'a;
+
+/// Attentions that no file of settings names: each program has one of them, where nothing is said.
+const OURS: [&str; 3] = [SingleHead::NAME, "multi-head", "modern"];
 
 /// The sizes of a model among its settings.
 const SIZES: [&str; 3] = ["seq", "dmodel", "layers"];
@@ -107,6 +111,9 @@ impl Sheet {
         self.rows(value, |of| SIZES.contains(&of.name));
         let (heads, others) = ATTENTION.split_at(1);
         self.of_attention(attention, heads);
+        self.given("attention", (!OURS.contains(&&*attention.name)).then_some(&*attention.name));
+        let own = attention.other.iter().map(|(key, value)| format!("{key}={value}").into());
+        self.list("attention_set", own.collect());
         self.rows(value, is_option);
         // Only where they are not the baseline's: models that have no such setting read the file.
         let baseline = Config::new(0, 0, 0, 0);
@@ -123,6 +130,9 @@ impl Sheet {
         let habits = &options.habits;
         self.table("training");
         self.given("load", path_of(options.load.as_ref()));
+        self.given("lora", options.lora.map(|rank| whole(rank as u64)));
+        self.given("base", path_of(options.base.as_ref()));
+        self.given("recompute", options.recompute);
         self.given("preset", options.preset.map(Preset::name));
         let others =
             |of: &Setting| !is_option(of) && !SIZES.contains(&of.name) && of.name != "val_frac";

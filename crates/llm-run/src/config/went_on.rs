@@ -51,13 +51,14 @@ pub fn whole_config(
 }
 
 /// What a run began with, and no command that goes on has a say in; each with its table.
-const BEGUN: [(&str, &str); 6] = [
+const BEGUN: [(&str, &str); 7] = [
     ("data", "tokenizer"),
     ("data", "vocab_size"),
     ("data", "bpe_vocab"),
     ("data", "bpe_merges"),
     ("training", "seed"),
     ("training", "load"),
+    ("training", "lora"),
 ];
 /// How a remark begins that says what was changed on the way.
 const REMARK: &str = "after step ";

@@ -43,7 +43,7 @@ pub struct Report {
 impl Report {
     /// From what a run's folder remembers of it, for tokens that are called `unit`.
     pub fn known(result: &RunResult, unit: &'static str) -> Report {
-        let RunResult { val_loss: loss, tokens, accuracy, bits_per_byte, .. } = *result;
+        let RunResult { val_loss: loss, scored: tokens, accuracy, bits_per_byte, .. } = *result;
         let evaluation = Evaluation { loss, accuracy, tokens };
         let bits = evaluation.bits_per_token() * tokens as f64;
         let bytes = bits_per_byte.map_or(0.0, |of_one| bits / of_one).round() as u64;
@@ -73,7 +73,7 @@ impl Serialize for Report {
             all.serialize_entry("bits_per_byte", &bits)?;
         }
         all.serialize_entry("accuracy", &self.evaluation.accuracy)?;
-        all.serialize_entry("tokens", &self.evaluation.tokens)?;
+        all.serialize_entry("scored", &self.evaluation.tokens)?;
         if let Some(facts) = &self.facts {
             let kinds = facts.kinds.iter().map(|(kind, of)| (kind.name(), of.share()));
             all.serialize_entry("facts", &kinds.collect::<BTreeMap<_, _>>())?;

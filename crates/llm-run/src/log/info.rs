@@ -132,7 +132,8 @@ pub struct RunResult {
     /// In nats per token.
     pub val_loss: f64,
     /// Tokens that were scored.
-    pub tokens: u64,
+    #[serde(alias = "tokens")]
+    pub scored: u64,
     /// The share of tokens whose first choice was right, 0..=1.
     pub accuracy: f64,
     /// Bits for each byte of text; none of tokens that stand for no text.

@@ -2,15 +2,19 @@
 
 use super::checks::check_savable;
 use super::fresh::{Settings, plan_epochs, settings};
+use super::loaded::load_on;
 use super::run::Plan;
 use crate::data::Data;
 use crate::error::Result;
+use crate::folder::to_load;
 use crate::models::Models;
 use crate::options::Options;
-use llm_core::Config;
+use llm_core::model::parameter_list;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
+use llm_core::{Attention, AttentionSpec, Config};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What several trainings share: the data, and never a model.
@@ -32,8 +36,17 @@ pub struct SharedDecision {
     pub recipe: Recipe,
     /// Number of weights.
     pub parameters: u64,
+    /// Number of weights of the blocks, without tables and the output head.
+    pub block_parameters: u64,
     /// D.
     pub head_dim: usize,
+    /// Attention of the model.
+    pub attention: AttentionSpec,
+}
+
+fn in_blocks(config: &Config, attention: &dyn Attention) -> u64 {
+    let all = parameter_list(config, &attention.parameters(config));
+    all.iter().filter(|(name, _)| name.starts_with("blocks.")).map(|(_, p)| p.numel()).sum()
 }
 
 impl SharedData {
@@ -56,14 +69,25 @@ impl SharedData {
             Some((Settings { config, attention, recipe, .. }, _)) => {
                 let footprint = recipe.footprint(&config, attention.as_ref(), models.optimizers)?;
                 let parameters = footprint.parameter_count();
-                let head_dim = attention.spec().head_dim(config.d_model);
-                Ok(SharedDecision { config, recipe, parameters, head_dim })
+                let block_parameters = in_blocks(&config, attention.as_ref());
+                let attention = attention.spec();
+                let head_dim = attention.head_dim(config.d_model);
+                Ok(SharedDecision {
+                    config,
+                    recipe,
+                    parameters,
+                    block_parameters,
+                    head_dim,
+                    attention,
+                })
             }
             None => Plan::new(models, options, &|_, _| ()).map(|plan| {
                 let Trainer { model, recipe, .. } = plan.trainer;
-                let head_dim = model.attention().spec().head_dim(model.config().d_model);
+                let attention = model.attention().spec();
+                let head_dim = attention.head_dim(model.config().d_model);
                 let (config, parameters) = (model.config().clone(), model.parameter_count());
-                SharedDecision { config, recipe, parameters, head_dim }
+                let block_parameters = in_blocks(&config, model.attention().as_ref());
+                SharedDecision { config, recipe, parameters, block_parameters, head_dim, attention }
             }),
         }
     }
@@ -87,6 +111,25 @@ impl SharedData {
         };
         let plan = settings.plan(options, data.clone(), self.tokenizer.clone())?;
         check_savable(&plan.trainer, self.tokenizer.as_ref())?;
+        Ok(plan)
+    }
+
+    /// The plan of a training of these that was begun in a folder, and goes on from the checkpoint there with its
+    /// own settings.
+    ///
+    /// # Errors
+    /// As [`load`] and [`Plan::new`].
+    pub fn go_on(&self, models: &Models, folder: &Path) -> Result<Plan> {
+        let path = to_load(folder)?;
+        let loaded = load_on(models, &path, None)?;
+        let (recipe, first) = (&loaded.run.recipe, &self.recipe);
+        if recipe.seq_len != first.seq_len || recipe.val_frac != first.val_frac {
+            let options = Options { load: Some(folder.into()), reads: true, ..Options::default() };
+            return Plan::new(models, &options, &|_, _| ());
+        }
+        let mut plan = Plan::from(loaded);
+        plan.steps = plan.trainer.recipe.total_steps.saturating_sub(plan.trainer.step);
+        (plan.data, plan.loaded) = (self.data.clone(), Some(path));
         Ok(plan)
     }
 

@@ -9,7 +9,7 @@ use crate::options::Options;
 use crate::settings::{self, Given, Setting, settings as rows};
 use llm_core::base::{memory, with_causes};
 use llm_core::checkpoint::{self, TokenizerSpec};
-use llm_core::model::Footprint;
+use llm_core::model::{AdapterSpec, Footprint};
 use llm_core::optim::OptimizerRow;
 use llm_core::recipe::{DataForm, DataSource, Recipe};
 use llm_core::tokenizer::Tokenizer;
@@ -77,11 +77,13 @@ pub(super) fn training_memory(
     recipe: &Recipe,
     optimizers: &[OptimizerRow],
     options: &Options,
+    adapter: Option<AdapterSpec>,
 ) -> Result<u64> {
     let footprint = recipe.footprint(config, attention, optimizers)?;
     let members = options.members.max(1) as u64;
     let micro_batches = (u64::from(recipe.accum) / members).max(1) as u32;
-    let footprint = Footprint { micro_batches, ..footprint };
+    let recompute = options.recompute == Some(true);
+    let footprint = Footprint { micro_batches, adapter, recompute, ..footprint };
     let elsewhere = match options.shard_optimizer {
         Some(true) => footprint.optimizer() / members * (members - 1),
         _ => 0,

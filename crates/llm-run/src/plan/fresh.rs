@@ -137,7 +137,7 @@ impl Settings {
 
     fn memory(&self, options: &Options) -> Result<u64> {
         let attention = self.attention.as_ref();
-        training_memory(&self.config, attention, &self.recipe, self.optimizers, options)
+        training_memory(&self.config, attention, &self.recipe, self.optimizers, options, None)
     }
 
     /// The run of these settings on data that are there.

@@ -13,7 +13,8 @@ use toml::Table;
 /// The options, with the habits of the run that goes on where none were given. 0 stands for a habit that is given up.
 pub fn with_habits(options: &Options) -> Options {
     let mut options = options.clone();
-    let load = options.load.as_deref().and_then(|load| to_load(load).ok());
+    let load = options.load.as_deref().filter(|_| options.lora.is_none());
+    let load = load.and_then(|load| to_load(load).ok());
     if let Some(config) = load.and_then(|path| config(&run_of(&path)?)) {
         remember(&mut options, &config);
     }
@@ -24,6 +25,8 @@ pub fn with_habits(options: &Options) -> Options {
 
 fn remember(options: &mut Options, config: &Table) {
     let whole = |key: &str| whole_setting(config, key);
+    let recompute = setting(config, "recompute").and_then(toml::Value::as_bool);
+    options.recompute = options.recompute.or(recompute);
     let (saved, divided) = (options.save.is_some(), options.shard_optimizer == Some(true));
     let habits = &mut options.habits;
     let mut said = Vec::new();

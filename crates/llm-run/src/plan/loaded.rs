@@ -26,13 +26,32 @@ pub struct Loaded {
     pub has_optimizer: bool,
 }
 
-/// Reads a checkpoint into a run, with the attention and the tokenizer it names.
+/// Reads a checkpoint into a run, with the attention and the tokenizer it names, to look at and to be used: an
+/// adapter has become part of its weights.
 ///
 /// # Errors
 /// [`RunError::Core`] naming the file, [`RunError::Data`] when this program has not the attention
 /// or the tokenizer.
 pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
-    let read = Checkpoint::load_with(path, models.optimizers);
+    let Loaded { mut run, tokenizer, has_optimizer } = load_on(models, path, None)?;
+    let is_adapter = run.model.adapter().is_some();
+    if is_adapter {
+        let Trainer { model, recipe, step, .. } = run;
+        run = Trainer {
+            step,
+            ..Trainer::with_optimizers(model.merged(), recipe, models.optimizers)?
+        };
+    }
+    Ok(Loaded { run, tokenizer, has_optimizer: has_optimizer && !is_adapter })
+}
+
+/// [`load`] of a run that is to go on: an adapter stays beside its weights, which are in `base` where they are
+/// not in the file that it names.
+///
+/// # Errors
+/// As [`load`].
+pub(super) fn load_on(models: &Models, path: &Path, base: Option<&Path>) -> Result<Loaded> {
+    let read = Checkpoint::load_on(path, base, models.optimizers);
     opened(models, path, read.map_err(|e| with_way_out(e, path))?)
 }
 
@@ -43,7 +62,7 @@ pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
 pub fn opened(models: &Models, path: &Path, checkpoint: Checkpoint) -> Result<Loaded> {
     let spec = &checkpoint.meta.attention;
     let refused = |why| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
-    let attention = (models.from_spec)(spec).map_err(|_| {
+    let attention = models.from_spec(spec).map_err(|_| {
         let more = more_than_offered(models, &checkpoint.meta.config).is_some();
         let heads = counted!(spec.n_heads, "head");
         let heads = match spec.head_mask.is_empty() {
@@ -107,6 +126,12 @@ fn with_way_out(e: Error, path: &Path) -> RunError {
         } => {}
         Error::Checkpoint { source: Why::NotACheckpoint, .. } => {
             return foreign(path, &[]).unwrap_or_else(|| e.into());
+        }
+        Error::Checkpoint { source: Why::Base { .. }, .. } => {
+            let hint = message!(
+                "name their file with {base}, where the run goes on; with {save} that is remembered"
+            );
+            return RunError::hint(e, hint);
         }
         _ => return e.into(),
     }

@@ -1,6 +1,7 @@
 //! Options, checkpoint and data made into a run. Everything that can be refused is refused here,
 //! before a step is taken or a byte written.
 
+mod adapter;
 mod beside;
 mod checks;
 mod data;
@@ -42,11 +43,13 @@ impl Plan {
     /// Usage, data, checkpoint or memory errors, each naming the option or file.
     pub fn new(models: &Models, options: &Options, watch: &Watching<'_>) -> Result<Plan> {
         options.check_device()?;
+        adapter::check(options)?;
         check_files_and_heads(models, options)?;
         let mut plan = match &options.load {
             None => fresh::plan(models, options, watch)?,
             Some(path) => resume::plan(models, options, &to_load(path)?)?,
         };
+        plan.trainer.model.set_recompute(options.recompute == Some(true));
         check_savable(&plan.trainer, plan.tokenizer.as_ref())?;
         plan.notes.extend(without_a_place(options));
         check_watches(options, plan.data.as_ref().is_none_or(|data| data.val.is_some()))?;

@@ -1,13 +1,15 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
+use super::adapter;
 use super::checks::{named_by_option, require, steps_of, training_memory, unfit, without_a_course};
 use super::data;
 use super::files::TextFiles;
-use super::loaded::{Loaded, load};
+use super::loaded::{Loaded, load_on};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
+use crate::device::Device;
 use crate::error::{Result, RunError, option, usage};
-use crate::models::Models;
+use crate::models::{Models, own_numbers};
 use crate::note::Note;
 use crate::numbers::typed;
 use crate::options::Options;
@@ -25,7 +27,26 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
-    going_on(models, options, load(models, path)?, path)
+    let loaded = load_on(models, path, options.base.as_deref())?;
+    let is_adapter = loaded.run.model.adapter().is_some();
+    if is_adapter && options.device != Device::Cpu {
+        return usage(message!("an adapter learns on the processor: leave {device} out"));
+    }
+    let rank = match options.lora {
+        Some(rank) if is_adapter => {
+            adapter::check_rank(&loaded.run.model, rank, path)?;
+            None
+        }
+        asked => asked,
+    };
+    let Some(rank) = rank else { return going_on(models, options, loaded, path) };
+    let mut options = options.clone();
+    if options.epochs.is_none() && !options.given.contains_key("steps") {
+        options.epochs = Some(1.0);
+    }
+    let loaded = adapter::begun(models, &options, loaded, rank, path)?;
+    let plan = going_on(models, &options, loaded, path)?;
+    Ok(Plan { begins: true, ..plan })
 }
 
 /// A run that was loaded, or made otherwise, goes on; errors call it `path`.
@@ -35,11 +56,13 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
     let (given, has_optimizer) = (&options.given, loaded.has_optimizer);
     check_given(options, &loaded, path)?;
+    check_own(models, options, &loaded.run.model.attention().spec(), path)?;
     let overridden = overridden(options, &loaded.run);
     let (config, mut recipe, notes) = overridden.map_err(named_by_option)?;
     let own = settings::set_own(&mut recipe, &options.optimizer_set, models.optimizers);
     own.map_err(named_by_option)?;
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
+    adapter::check_optimizer(&loaded.run.model, &recipe)?;
     let text = TextDefaults::choose(options.preset);
     let mut plan = Plan { loaded: Some(path.into()), notes, text, ..loaded.into() };
     plan.steps = recipe.total_steps.saturating_sub(plan.trainer.step);
@@ -48,6 +71,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     plan.notes.extend(notes_on_state(options, &plan, has_optimizer));
     plan.memory = checked_memory(models, options, &plan.trainer, learns)?;
     let before = plan.trainer.recipe.data.clone();
+    let is_new = adapter::is_new(&plan.trainer);
     if learns || options.reads || !options.data.is_empty() {
         read_data(models, options, path, &mut plan)?;
     }
@@ -63,6 +87,10 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     }
     let data = plan.data.as_ref().filter(|_| learns);
     plan.notes.extend(data.and_then(|data| unfit(data, &plan.trainer.recipe)));
+    if is_new {
+        adapter::course(given, &mut plan.trainer.recipe);
+        plan.notes.extend(adapter::frozen_end(&plan.trainer.recipe, &plan.tokenizer));
+    } else
     // What was planned goes on as it was planned, to the byte.
     if given.contains_key("steps") || options.epochs.is_some() {
         plan.notes.extend(new_course(given, other_text, &mut plan.trainer)?);
@@ -118,7 +146,9 @@ fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: boo
     let Trainer { model, recipe, .. } = run;
     let (config, attention) = (model.config(), model.attention().as_ref());
     let memory = match learns {
-        true => training_memory(config, attention, recipe, models.optimizers, options)?,
+        true => {
+            training_memory(config, attention, recipe, models.optimizers, options, model.adapter())?
+        }
         false => model.inference_memory(1, config.seq_len),
     };
     require(memory.saturating_sub(held(run))).map_err(|e| match e {
@@ -133,8 +163,13 @@ fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: boo
 fn read_data(models: &Models, options: &Options, path: &Path, plan: &mut Plan) -> Result<()> {
     let learns = plan.steps > 0 || options.epochs.is_some();
     let Plan { trainer, tokenizer, .. } = plan;
+    let is_new = adapter::is_new(trainer);
     let (context, recipe) = (trainer.model.config().seq_len, &mut trainer.recipe);
-    let (files, seq_len) = (TextFiles::of_run(options, path), recipe.seq_len);
+    let seq_len = recipe.seq_len;
+    let files = match is_new {
+        true => TextFiles::typed(options),
+        false => TextFiles::of_run(options, path),
+    };
     plan.data = Some(data::resumed(options, &files, recipe, tokenizer, learns, path, context)?);
     if recipe.seq_len != seq_len {
         let [new, old] = [recipe.seq_len, seq_len].map(Value::from);
@@ -212,6 +247,18 @@ fn new_course(given: &Given, other_text: bool, trainer: &mut Trainer) -> Result<
     Ok(Some(Note::NewCourse { before, rate: schedule.lr, end: recipe.total_steps }))
 }
 
+/// Refuses another value than that of the file.
+fn differs(path: &Path, what: Message, in_file: &dyn Display, given: &dyn Display) -> Result<()> {
+    Err(RunError::Data(message!(
+        "checkpoint '{}': {} {} in file, {} given; leave it out, or \
+         train a new model",
+        path.display(),
+        what,
+        in_file.to_string(),
+        given.to_string()
+    )))
+}
+
 /// What a file decided once and for all: flags may repeat it, not change it.
 fn check_shape(
     options: &Options,
@@ -222,14 +269,7 @@ fn check_shape(
 ) -> Result<()> {
     let (config, given) = (run.model.config(), &options.given);
     let differs = |what: Message, in_file: &dyn Display, given: &dyn Display| {
-        Err(RunError::Data(message!(
-            "checkpoint '{}': {} {} in file, {} given; leave it out, or \
-             train a new model",
-            path.display(),
-            what,
-            in_file.to_string(),
-            given.to_string()
-        )))
+        differs(path, what, in_file, given)
     };
     let choice = Choice::of(&options.tokenizer)?;
     if let Some((in_file, given)) = choice.map_or(Ok(None), |c| c.differs(tokenizer))? {
@@ -255,12 +295,38 @@ fn check_shape(
             _ => {}
         }
     }
+    if let Some(name) = options.attention.as_ref().filter(|name| **name != attention.name) {
+        return differs(named("attention"), &attention.name, name);
+    }
     match settings::whole(given, "seq") {
         Some(longer) if longer > config.seq_len as u64 => {
             differs(message!("a context ({seq}) of"), &config.seq_len, &longer)
         }
         _ => Ok(()),
     }
+}
+
+/// The attention's own numbers may be repeated, too.
+fn check_own(
+    models: &Models,
+    options: &Options,
+    attention: &AttentionSpec,
+    path: &Path,
+) -> Result<()> {
+    let known = models.kind(&attention.name).map_or(&[][..], |kind| kind.settings);
+    for text in &options.attention_set {
+        let mut wanted = attention.other.clone();
+        let whose = &attention.name;
+        let own = [text.clone()];
+        own_numbers("attention_set", whose, known, &own, &mut wanted).map_err(named_by_option)?;
+        if wanted != attention.other {
+            let key = text.split('=').next().unwrap_or_default();
+            let in_file =
+                attention.other.get(key).map_or(String::new(), |value| format!("{key}={value}"));
+            return differs(path, named("attention_set"), &in_file, text);
+        }
+    }
+    Ok(())
 }
 
 /// A setting by its name, which each front end spells.

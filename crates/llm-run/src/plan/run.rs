@@ -4,15 +4,15 @@ use super::files::TextFiles;
 use super::loaded::Loaded;
 use crate::data::Data;
 use crate::defaults::TextDefaults;
-use crate::error::Result;
-use crate::folder::Target;
+use crate::error::{Result, RunError};
+use crate::folder::{Target, is_same};
 use crate::note::Note;
 use crate::options::Options;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{AttentionSpec, Config};
-use std::path::PathBuf;
+use llm_core::{AttentionSpec, Config, message};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A run that may begin.
@@ -30,6 +30,8 @@ pub struct Plan {
     pub files: TextFiles,
     /// The loaded file.
     pub loaded: Option<PathBuf>,
+    /// Whether a new adapter begins on it, so that it is another run's.
+    pub begins: bool,
     /// Settings that differ from the loaded run's, to be said.
     pub notes: Vec<Note>,
     /// Estimated memory, in bytes.
@@ -69,6 +71,7 @@ impl From<Loaded> for Plan {
             data: None,
             files: TextFiles::default(),
             loaded: None,
+            begins: false,
             notes: Vec::new(),
             memory: 0,
             sample_seed: trainer.recipe.seed,
@@ -82,6 +85,17 @@ impl Plan {
     /// Bytes that weights and optimizer hold already, of those in [`Plan::memory`].
     pub fn held(&self) -> u64 {
         held(&self.trainer)
+    }
+
+    /// The file of the run that goes on.
+    pub fn continued(&self) -> Option<&Path> {
+        self.loaded.as_deref().filter(|_| !self.begins)
+    }
+
+    /// Whether it is the file of the weights under the adapter.
+    fn is_base(&self, file: &Path) -> bool {
+        let base = self.trainer.model.base().and_then(|(_, base)| base);
+        base.is_some_and(|base| is_same(base, file))
     }
 
     /// What no model's loss can be below, where that is known: the stories' own entropy.
@@ -107,7 +121,7 @@ impl Plan {
     /// # Errors
     /// As [`Plan::target`].
     pub fn check_target(&self, options: &Options) -> Result<()> {
-        let check = |dir: &PathBuf| Target::check_folder(dir, self.loaded.as_deref());
+        let check = |dir: &PathBuf| Target::check_folder(dir, self.continued());
         options.out.as_ref().map_or(Ok(()), check)
     }
 
@@ -120,11 +134,17 @@ impl Plan {
             return Ok(None);
         }
         match (&options.save, &options.out) {
-            (Some(file), _) => Target::file(file, self.loaded.as_deref()).map(Some),
-            (None, Some(dir)) => Target::folder(dir, self.loaded.as_deref()).map(Some),
+            (Some(file), _) if self.is_base(file) => {
+                let why = message!("it holds the weights under the adapter");
+                Err(RunError::Create { path: file.clone(), why })
+            }
+            (Some(file), _) => Target::file(file, self.continued()).map(Some),
+            (None, Some(dir)) => Target::folder(dir, self.continued()).map(Some),
             (None, None) if self.steps > 0 => match &options.load {
                 // The folder of a run: it goes on there, with its log and its best state.
-                Some(dir) if dir.is_dir() => Target::folder(dir, self.loaded.as_deref()).map(Some),
+                Some(dir) if dir.is_dir() && !self.begins => {
+                    Target::folder(dir, self.continued()).map(Some)
+                }
                 _ => Target::next_run().map(Some),
             },
             (None, None) => Ok(None),
@@ -136,5 +156,7 @@ impl Plan {
 pub(super) fn held(trainer: &Trainer) -> u64 {
     let slots = trainer.optimizer.state().parameters.iter().flat_map(|of| &of.slots);
     let remembered: usize = slots.map(|slot| slot.len()).sum();
-    4 * (trainer.model.parameter_count() + remembered as u64)
+    let model = &trainer.model;
+    let pairs = model.adapter().map_or(0, |_| model.trained_count());
+    4 * (model.parameter_count() + pairs + remembered as u64)
 }

@@ -4,7 +4,7 @@ use super::given::Given;
 use super::row::{Initial, Setting};
 use super::table::{rate_for, settings};
 use crate::defaults::Start;
-use llm_core::base::Message;
+use crate::models::own_numbers;
 use llm_core::optim::{OptimizerRow, find_optimizer};
 use llm_core::recipe::Recipe;
 use llm_core::settings::{self as of_core, MODEL, RECIPE, Row, Value};
@@ -83,27 +83,7 @@ pub fn rate_of_steps(recipe: &mut Recipe, start: Start, given: &Given) {
 pub fn set_own(recipe: &mut Recipe, own: &[String], known: &[OptimizerRow]) -> Result<()> {
     let row = find_optimizer(known, &recipe.optimizer)?;
     let refused = |reason| Error::config("optimizer_set", reason);
-    for text in own {
-        let (name, value) = text.split_once('=').unwrap_or((text, ""));
-        let usual = row.settings.iter().find(|(known, _)| *known == name);
-        let Some((_, usual)) = usual else {
-            let names = Message::list(row.settings.iter().map(|(name, _)| *name));
-            let name = name.escape_default();
-            return Err(refused(match row.settings {
-                [] => message!("'{}': {} has no numbers of its own", name, row.name),
-                _ => message!("{} has no '{}'; valid names: {}", row.name, name, names),
-            }));
-        };
-        let value = match usual {
-            Value::Bool(_) => value.parse().map(Value::Bool).ok(),
-            Value::Whole(_) => value.parse().map(Value::Whole).ok(),
-            Value::Float(_) => value.parse().map(Value::Float).ok(),
-            Value::Double(_) => value.parse().map(Value::Double).ok(),
-            _ => Some(Value::Text(value.into())),
-        };
-        let wrong = || message!("'{}': expected {}", text.escape_default(), usual.kind());
-        recipe.optimizer_settings.insert(name, value.ok_or_else(|| refused(wrong()))?)?;
-    }
+    own_numbers("optimizer_set", row.name, row.settings, own, &mut recipe.optimizer_settings)?;
     // A number has no option of its own: the error names the one by which it is set.
     let is_own = |field: &str| row.settings.iter().any(|(name, _)| *name == field);
     match recipe.make_optimizer(known) {

@@ -240,7 +240,7 @@ impl Journal {
         self.info.result = Some(RunResult {
             step,
             val_loss: report.evaluation.loss,
-            tokens: report.evaluation.tokens,
+            scored: report.evaluation.tokens,
             accuracy: report.evaluation.accuracy,
             bits_per_byte: report.bits_per_byte(),
             facts: report.facts_share(),
@@ -286,7 +286,7 @@ fn settings_of(
     options: &Options,
     known: Option<&RunInfo>,
 ) -> String {
-    let own = plan.loaded.as_deref().and_then(run_of).is_some_and(|run| is_same(&run, dir));
+    let own = plan.continued().and_then(run_of).is_some_and(|run| is_same(&run, dir));
     let before = known
         .filter(|info| own && info.steps > 0) // an older program did not say how many
         .and_then(|info| Some(Before { text: config_text(dir)?, planned: info.steps }));

@@ -122,7 +122,7 @@ fn on_device(plan: &Plan, gpu: Option<&OnGpu>, processes: usize, device: &str) -
 
 /// The note when the run's steps so far were computed on another device than this one; empty: the CPU.
 fn moved(plan: &Plan, device: &str) -> Option<Note> {
-    let before = RunInfo::read(&run_of(plan.loaded.as_deref()?)?)?.device;
+    let before = RunInfo::read(&run_of(plan.continued()?)?)?.device;
     let is_other = before != device;
     is_other.then(|| Note::OtherDevice(Some(before).filter(|name| !name.is_empty())))
 }

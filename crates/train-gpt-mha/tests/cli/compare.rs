@@ -258,9 +258,44 @@ fn what_cannot_be_compared_is_refused() {
     );
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.ok(&words(&["--data", "text.txt", "--out", "empty", "-q"]));
-    refused(&["--out", "empty"], 73, &["empty", "not empty"]);
+    refused(&["--out", "empty"], 73, &["empty", "another comparison lies there"]);
     sandbox.refuses(&["compare", "--dmodel", "15"], 2, &["--dmodel 15", "--heads"]);
     sandbox.refuses(&["compare", "--data", "missing"], 66, &["missing"]);
+}
+
+/// What was done before it was cut is not done again, what was not is, and a run in between goes on.
+#[test]
+fn a_comparison_that_was_cut_goes_on() {
+    let sandbox = sandbox();
+    let flags = |name| {
+        let vary = ["--vary", "lr=1e-3,1e-2,1e30", "--seeds", "2", "--steps", "6", "--out", name];
+        [&["compare", "--data", "text.txt", "--heads", "4"][..], &TINY, &vary].concat()
+    };
+    let table = |name: &str| {
+        let table = String::from_utf8(sandbox.read(format!("{name}/compare.csv"))).unwrap();
+        // Without seconds and paths.
+        let cells = |line: &str| line.split(',').map(String::from).collect::<Vec<_>>();
+        let same = |line: Vec<String>| [&line[..4], &line[5..line.len() - 1]].concat();
+        table.lines().map(|line| same(cells(line))).collect::<Vec<_>>()
+    };
+    sandbox.ok(&flags("whole"));
+    sandbox.ok(&flags("cut"));
+    let state = |name: &str| sandbox.read(format!("{name}/ckpt/last"));
+    std::fs::remove_dir_all(sandbox.path("cut/lr-1e-2-seed-1")).unwrap();
+    std::fs::remove_dir_all(sandbox.path("cut/lr-1e-3-seed-2/ckpt")).unwrap();
+    std::fs::remove_file(sandbox.path("cut/compare.csv")).unwrap();
+    let kept = std::fs::metadata(sandbox.path("cut/lr-1e-3-seed-1/ckpt/last")).unwrap();
+    sandbox.ok(&flags("cut")).says(&["goes on where the comparison in 'cut' was cut"]);
+    let again = std::fs::metadata(sandbox.path("cut/lr-1e-3-seed-1/ckpt/last")).unwrap();
+    assert_eq!(kept.modified().unwrap(), again.modified().unwrap());
+    assert_eq!(table("whole"), table("cut"));
+    for run in ["lr-1e-3-seed-1", "lr-1e-3-seed-2", "lr-1e-2-seed-1", "lr-1e-2-seed-2"] {
+        assert!(state(&format!("whole/{run}")) == state(&format!("cut/{run}")), "{run}");
+    }
+    let [whole, cut] = ["whole", "cut"].map(|name| json(&sandbox, &format!("{name}/compare.json")));
+    assert_eq!(whole["comparison"]["conclusion"], cut["comparison"]["conclusion"]);
+    let other = [&flags("cut")[..], &["--clip", "2"]].concat();
+    sandbox.refuses(&other, 73, &["cut", "another comparison lies there"]);
 }
 
 /// A setting with which training runs away is a result, and no end of the others.

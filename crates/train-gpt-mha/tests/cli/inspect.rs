@@ -142,7 +142,7 @@ fn a_pruned_model_is_what_was_measured_and_stays_pruned() {
     };
     assert_eq!(eval("model"), loss(&found));
     let heads = ["inspect", "heads", "--load", "model", "--data", "text.txt", "--json"];
-    assert_eq!(json(&sandbox.ok(&heads))["tokens"], found["tokens"]);
+    assert_eq!(json(&sandbox.ok(&heads))["scored"], found["scored"]);
     assert_eq!(eval("pruned"), loss(&found["dropped"]));
     assert_ne!(eval("pruned"), eval("model"));
 

@@ -51,7 +51,7 @@ fn every_scored_token_has_a_row() {
     let rows: Vec<Value> = lines.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
 
     let n = rows.len();
-    assert_eq!(means["tokens"], n);
+    assert_eq!(means["scored"], n);
     let mean = |of: &dyn Fn(&Value) -> f64| rows.iter().map(of).sum::<f64>() / n as f64;
     let loss = mean(&|row| row["loss"].as_f64().unwrap());
     assert!((loss - means["val_loss"].as_f64().unwrap()).abs() < 1e-6, "{loss} {means}");
@@ -96,7 +96,7 @@ fn arrays_hold_what_the_model_says() {
     let model = trained(&sandbox);
     let run = sandbox.ok(&[&EVAL[..], &["--npz", "eval.npz", "--json"]].concat());
     let means: Value = serde_json::from_str(&run.text()).unwrap();
-    let (n, v) = (means["tokens"].as_u64().unwrap() as usize, model.config().vocab_size);
+    let (n, v) = (means["scored"].as_u64().unwrap() as usize, model.config().vocab_size);
     let file = sandbox.read("eval.npz");
     let of = |name: &str, shape: String| {
         let (said, bytes) = array(&file, name);

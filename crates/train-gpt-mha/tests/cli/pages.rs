@@ -10,7 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
+    ("--task questions.jsonl", "asked in crates/train-gpt-modern/tests/cli/questions.rs"),
     ("bench", "measures, for a long time"),
     ("--device gpu", "needs a GPU, see crates/llm-gpu/tests/gpu/runs.rs"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
@@ -53,6 +54,9 @@ const SMALL: [(&str, &str); 6] = [
     ("--steps", "1"),
     ("--gen", "5"),
 ];
+
+/// What a ladder has of its own.
+const SIZES: [&str; 2] = ["--dmodel", "--layers"];
 
 /// Flags of verbs that measure for a short time, where the page does not say otherwise.
 const SHORT: [(&str, &str, &str); 3] = [
@@ -124,6 +128,8 @@ fn smaller(words: &str) -> String {
     for (flag, value) in SMALL {
         match all.iter().position(|word| word == flag) {
             Some(at) if trains && flag == "--steps" => all[at + 1] = value.into(),
+            // A size of a ladder has its own.
+            None if all.iter().any(|w| w == "--ladder") && SIZES.contains(&flag) => {}
             None if trains
                 && !from_a_file
                 && !(flag == "--gen" && words.starts_with("compare")) =>

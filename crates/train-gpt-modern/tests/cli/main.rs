@@ -7,7 +7,9 @@ mod budget;
 mod chats;
 mod every_verb;
 mod import_chats;
+mod ladder;
 mod others;
+mod questions;
 mod refusals;
 #[cfg(unix)]
 mod signals;

@@ -23,7 +23,7 @@ fn all_of_the_data_is_learned_and_all_of_val_is_scored() {
     let json = ["--message-format", "json", "--save", "val", "--eval-every", "2"];
     let outcome = sandbox.train(&[&RUN[..], &json].concat());
     outcome.says(&["'text.txt'", "'val.txt', 400 B"]);
-    let scored = |e: &serde_json::Value| e["tokens"].as_u64().unwrap();
+    let scored = |e: &serde_json::Value| e["scored"].as_u64().unwrap();
     assert!(outcome.events_of("eval").iter().all(|e| scored(e) == 399), "{outcome}");
     let eval = ["eval", "--load", "val", "--data", "val.txt", "--message-format", "json"];
     let alone = &sandbox.ok(&eval).events()[0]["val_loss"];
@@ -40,12 +40,12 @@ fn a_short_run_is_not_measured_on_all_of_a_long_text() {
     sandbox.write("val.txt", &other_text(300_001));
     let run = [&RUN[..], &["--seq", "16", "--dmodel", "8", "--layers", "1"]].concat();
     let json = sandbox.ok(&[&run[..], &["--message-format", "json", "--gen", "0"]].concat());
-    let part = json.events_of("done")[0]["tokens"].as_u64().unwrap();
+    let part = json.events_of("done")[0]["scored"].as_u64().unwrap();
     assert!((262_000..=262_144).contains(&part), "{json}");
     let said = sandbox.ok(&[&run[..], &["--save", "model", "--gen", "0"]].concat());
     said.says(&["on 262,1", "of 300,000 unseen tokens"]);
     let eval = ["eval", "--load", "model", "--data", "val.txt", "--message-format", "json"];
-    assert_eq!(sandbox.ok(&eval).events()[0]["tokens"], 300_000);
+    assert_eq!(sandbox.ok(&eval).events()[0]["scored"], 300_000);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn several_files_and_standard_input() {
     let words = [&words.concat()[..], &["--message-format", "json", "--gen", "0"]].concat();
     let outcome = sandbox.run_with_input(&words, b"more to read");
     assert_eq!(outcome.code, Some(0), "{outcome}");
-    assert_eq!(outcome.events_of("done")[0]["tokens"], 411, "{outcome}");
+    assert_eq!(outcome.events_of("done")[0]["scored"], 411, "{outcome}");
     for words in [
         &["--data", "-", "--val", "-"][..],
         &["--data", "-", "--data", "-"],
@@ -115,7 +115,7 @@ fn a_run_with_a_part_of_its_data_can_be_given_text_of_its_own() {
     let on = ["--load", "model", "--data", "text.txt", "--val", "val.txt", "--steps", "1"];
     sandbox.refuses(&on, 65, &["model", "a part of --data", "--allow-data-change"]);
     let allowed = [&on[..], &["--allow-data-change", "--message-format", "json"]].concat();
-    assert_eq!(sandbox.ok(&allowed).events_of("done")[0]["tokens"], 399);
+    assert_eq!(sandbox.ok(&allowed).events_of("done")[0]["scored"], 399);
     sandbox.ok(&["--seq", "64", "--dmodel", "8", "--layers", "1", "--steps", "1", "--save", "s"]);
     let stories = ["--load", "s", "--steps", "1", "--val", "val.txt"];
     sandbox.refuses(&stories, 2, &["--val", "--data"]);
@@ -153,7 +153,7 @@ fn verbs_measure_on_the_run_s_own_unseen_part() {
         let eval = sandbox.ok(&["eval", "--load", out, "--message-format", "json"]);
         eval.says(&["the run's own unseen text"]);
         assert_eq!(eval.events()[0]["val_loss"], done["val_loss"], "{eval}");
-        assert_eq!(eval.events()[0]["tokens"], done["tokens"], "{eval}");
+        assert_eq!(eval.events()[0]["scored"], done["scored"], "{eval}");
         let heads = sandbox.ok(&["inspect", "heads", "--load", out]).text();
         assert!(heads.contains("the run's own unseen text"), "{heads}");
         let all = sandbox.ok(&["eval", "--load", out, "--data", "text.txt"]);
@@ -201,7 +201,7 @@ fn the_end_of_each_file_is_unseen() {
         let said = sandbox.train(&[&all[..], &["--out", tokenizer]].concat());
         said.says(&["3 texts", "; the last 10 % of each unseen"]);
         // Each part ends with a token that says so, and the first is not scored.
-        assert_eq!(said.events_of("done")[0]["tokens"], 170 + 3 - 1, "{said}");
+        assert_eq!(said.events_of("done")[0]["scored"], 170 + 3 - 1, "{said}");
         let eval = ["eval", "--load", tokenizer, "--per-token", "-"];
         let rows = sandbox.ok(&eval).text().to_string();
         let scored = |letter: &u8| rows.contains(&format!("{}", *letter as char));
@@ -221,7 +221,7 @@ fn the_end_of_each_file_is_unseen() {
     (0..50).for_each(|i| sandbox.write(format!("many/{i}"), format!("word{i:03}").as_bytes()));
     let many = ["--data", "many", "--steps", "1", "--gen", "0", "--message-format", "json"];
     let done = sandbox.train(&many);
-    assert!(done.events_of("done")[0]["tokens"].as_u64().unwrap() >= 35, "{done}");
+    assert!(done.events_of("done")[0]["scored"].as_u64().unwrap() >= 35, "{done}");
 }
 
 /// The weights do not depend on what is set apart.

@@ -1,7 +1,9 @@
 //! `compare`: the same training with different numbers of heads, or with other settings that
 //! differ, and what comes of it.
 
+mod again;
 mod estimated;
+mod ladder;
 mod tables;
 mod vary;
 
@@ -12,19 +14,26 @@ use crate::error::{Result, RunError, of_verb, reason, usage};
 use crate::messages::lasting;
 use crate::program::Program;
 use crate::signals::Signals;
+use again::Begun;
 use estimated::estimated;
+use ladder::{at_each_size, ladder, rungs};
 use llm_core::base::{Message, escape, thousands};
 use llm_core::settings::Value;
+use llm_core::train::Trainer;
 use llm_core::{counted, message};
-use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once};
+use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once, rules};
 use llm_report::{Shared, from_to};
+use llm_run::config::Sheet;
+use llm_run::data::Report;
 use llm_run::folder::EmptyFolder;
+use llm_run::log::RunInfo;
 use llm_run::models::Heads;
 use llm_run::numbers::typed;
-use llm_run::plan::{Plan, SharedData, SharedDecision, named_by_option};
+use llm_run::plan::{Decided, Plan, SharedData, SharedDecision, TextFiles, named_by_option};
 use llm_run::settings::whole;
 use serde::Serialize;
 use serde_json::json;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tables::text;
 use vary::variants;
@@ -48,26 +57,53 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         return usage(message!("compare: {} has one attention head; use {} compare", of, other));
     }
     check_flags(args)?;
+    ladder::check(args)?;
     let seeds = seeds(args)?;
     let by_heads = args.by_heads();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
     let plan = Plan::new(&program.models, &args.training(first).options(), &|_, _| ())?;
     let heads = heads(program, args, &plan)?;
     let varied = variants(program, args, &heads)?;
+    let ladder = ladder(args, &plan, &varied)?;
     // What one of them is refused for is said before another is trained.
     let notes = plan.notes.iter().map(llm_messages::note).collect();
     let data = SharedData::of(plan);
-    let (mut first, mut variants, mut trainings) = (None, Vec::new(), Vec::new());
-    for (settings, args) in varied {
-        let SharedDecision { config, recipe, parameters, head_dim } =
-            data.decided(&program.models, &args.options())?;
-        let n_heads = whole(&args.heads.0, "heads").map_or(1, |n| n as usize);
+    let varied = match &ladder {
+        Some(of) => at_each_size(program, args, &data, of, varied)?,
+        None => varied.into_iter().map(|of| (of, None)).collect(),
+    };
+    let (mut first, mut variants, mut trainings, mut texts) =
+        (None, Vec::new(), Vec::new(), Vec::new());
+    for ((settings, args), rung) in varied {
+        let options = args.options();
+        let SharedDecision { config, recipe, parameters, head_dim, attention, .. } =
+            data.decided(&program.models, &options)?;
+        let n_heads = whole(&args.given(), "heads").map_or(1, |n| n as usize);
         let steps = recipe.total_steps;
         if steps == 0 {
             return usage("--steps 0: nothing would be learned");
         }
         let tokens_per_step = recipe.tokens_per_step();
-        variants.push(Variant { settings, n_heads, head_dim, parameters, steps, tokens_per_step });
+        let decided = Decided {
+            files: &TextFiles::default(),
+            config: &config,
+            recipe: &recipe,
+            attention,
+            tokenizer: data.tokenizer.name(),
+            steps,
+            sample_seed: recipe.seed,
+        };
+        // Whoever works on it, and wherever the data lie: what they are is in the recipe.
+        texts.push(Sheet::of(&decided, &options, 0, Vec::new()).text(""));
+        variants.push(Variant {
+            settings,
+            n_heads,
+            head_dim,
+            parameters,
+            steps,
+            tokens_per_step,
+            rung,
+        });
         trainings.push(args);
         first.get_or_insert((config, recipe, parameters));
     }
@@ -82,8 +118,21 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         let json = args.json || args.output.json();
         return estimated(program, &data, &each, seeds.len(), json);
     }
-    let folder = EmptyFolder::claim(args.out.as_deref(), "compare-", "compare.json")
-        .map_err(|e| of_verb(e, "nothing was trained, choose another --out"))?;
+    let plan = json!({
+        "program": program.models.name, "seeds": seeds, "others": args.aa,
+        "data": recipe.data, "settings": texts,
+    });
+    let refused = |e| of_verb(e, "nothing was trained, choose another --out");
+    let begun = Begun::read(args.out.as_deref(), &plan).map_err(refused)?;
+    let (claimed, folder) = match (&begun, &args.out) {
+        (Some(_), Some(out)) => (None, out.clone()),
+        (_, out) => {
+            let claimed = EmptyFolder::claim(out.as_deref(), "compare-", "compare.json");
+            let claimed = claimed.map_err(refused)?;
+            let path = claimed.path.clone();
+            (Some(claimed), path)
+        }
+    };
     let stories = val.stories.as_ref();
     let common = Shared {
         program: program.models.name,
@@ -107,6 +156,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         results: Results {
             common,
             variants,
+            plan,
+            ladder,
             floor: stories.map(|s| s.floor),
             without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
             runs: Vec::new(),
@@ -116,6 +167,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         others: args.aa.unwrap_or(0),
         data,
         folder,
+        begun,
+        _claimed: claimed,
     };
     comparison.signals.heed();
     comparison.go()
@@ -200,19 +253,29 @@ struct Comparing<'a> {
     /// By how much the seeds of the second half of equals are larger.
     others: u64,
     data: SharedData,
-    folder: EmptyFolder,
+    folder: PathBuf,
+    begun: Option<Begun>,
+    /// Taken away again where nothing was put into it.
+    _claimed: Option<EmptyFolder>,
     results: Results,
 }
 
 impl Comparing<'_> {
     fn go(mut self) -> Result<()> {
         self.open();
-        let ended = self.runs();
+        let ended = match &self.begun {
+            None => self.results.begin(&self.folder).and_then(|()| self.runs()),
+            Some(_) => {
+                let name = escape::path(&self.folder);
+                self.say(message!("goes on where the comparison in '{}' was cut", name));
+                self.runs()
+            }
+        };
         if !self.results.runs.is_empty() {
             self.close();
         }
         let (done, all) = (self.results.runs.len(), self.results.planned());
-        let folder = escape::path(&self.folder.path);
+        let folder = escape::path(&self.folder);
         let kept = match done {
             0 => message!("0 of {} runs are complete", all),
             _ => message!("{} of {} runs are complete, in '{}'", done, all, folder),
@@ -240,7 +303,7 @@ impl Comparing<'_> {
                 "seeds": seeds, "steps": recipe.total_steps,
                 "runs": self.results.planned(), "parameters": parameters,
                 "expected_loss": (config.vocab_size as f64).ln(), "entropy_floor": self.results.floor,
-                "path": self.folder.path.display().to_string(),
+                "path": self.folder.display().to_string(),
             });
             return self.emit(start, &json!({}));
         }
@@ -269,6 +332,12 @@ impl Comparing<'_> {
         ];
         self.notes.iter().for_each(|note| self.say(note));
         lines.iter().for_each(|line| self.say(line));
+        self.results.ladder.iter().flat_map(rules).for_each(|rule| self.say(rule));
+        let sizes = self.results.variants.iter();
+        let sizes: Vec<_> = sizes.filter_map(|of| Some((of.values(), of.rung.as_ref()?))).collect();
+        if !sizes.is_empty() {
+            self.say(rungs(&sizes, room()).trim_end().to_string());
+        }
     }
 
     /// All trainings, a seed of every variant before the next seed: whenever it ends, every variant
@@ -281,6 +350,14 @@ impl Comparing<'_> {
             let seed = seed + self.others * variant as u64;
             let begin = Instant::now();
             let (number, left) = (i + 1, all.len() - i - 1);
+            let of = &self.results.variants[variant];
+            if let Some(run) = self.begun.as_ref().and_then(|begun| begun.diverged(of, seed)) {
+                self.results.diverged.push(run);
+                if !self.results.runs.is_empty() {
+                    self.results.write(&self.folder)?;
+                }
+                continue;
+            }
             let run = match self.run(variant, seed) {
                 // One that runs away says something about its settings, and nothing about the others.
                 Err(e) if e.is_divergence() => {
@@ -292,7 +369,7 @@ impl Comparing<'_> {
                     match (self.results.runs.is_empty(), left) {
                         (true, 0) => return Err(e),
                         (true, _) => {} // nothing to compare yet
-                        (false, _) => self.results.write(&self.folder.path)?,
+                        (false, _) => self.results.write(&self.folder)?,
                     }
                     continue;
                 }
@@ -311,12 +388,13 @@ impl Comparing<'_> {
                 facts.unwrap_or_default(),
                 run.seconds
             ));
-            if i == 0 && left > 0 {
+            // Sizes take times of their own.
+            if i == 0 && left > 0 && self.results.ladder.is_none() {
                 let rest = lasting(left as f64 * begin.elapsed().as_secs_f64());
                 self.say(message!("        about {} for the other {}", rest, left));
             }
             self.results.runs.push(run);
-            self.results.write(&self.folder.path)?;
+            self.results.write(&self.folder)?;
         }
         Ok(())
     }
@@ -324,7 +402,7 @@ impl Comparing<'_> {
     /// Keeps, and says, that a training ran away.
     fn diverged(&mut self, variant: usize, seed: u64, [number, all]: [usize; 2], why: String) {
         let of = &self.results.variants[variant];
-        let path = self.folder.path.join(of.folder(seed)).display().to_string();
+        let path = self.folder.join(of.folder(seed)).display().to_string();
         let (settings, name) = (of.settings.clone(), of.in_a_line());
         self.say(message!("run {}/{}  {}  seed {}  diverged: {}", number, all, name, seed, why));
         let run = Diverged { settings, seed, why, path };
@@ -335,15 +413,30 @@ impl Comparing<'_> {
     /// One training in a folder of its own, and what it came to.
     fn run(&mut self, variant: usize, seed: u64) -> Result<Run> {
         let of = &self.results.variants[variant];
-        let dir = self.folder.path.join(of.folder(seed));
-        let mut args = TrainArgs { out: Some(dir.clone()), ..self.trainings[variant].clone() };
+        let dir = self.folder.join(of.folder(seed));
+        let mut args = self.trainings[variant].clone();
         args.recipe.seed.0.insert("seed", Value::Whole(seed));
-        let (models, options) = (&self.program.models, args.options());
-        let plan = || self.data.plan(models, &options);
-        let again = self.data.reads_again(models, &options)?;
-        let mut plan = if again { self.signals.reading(plan)? } else { plan()? };
-        let threads = self.results.common.threads;
-        let done = one_of_many(self.program, &args, &mut plan, threads, &self.signals);
+        let models = &self.program.models;
+        let mut plan = if self.begun.is_some() && dir.join("ckpt/last").is_file() {
+            args.load = Some(dir.clone());
+            self.signals.reading(|| self.data.go_on(models, &dir))?
+        } else {
+            if self.begun.is_some() {
+                let _ = std::fs::remove_dir_all(&dir); // cut before its first checkpoint
+            }
+            args.out = Some(dir.clone());
+            let options = args.options();
+            let plan = || self.data.plan(models, &options);
+            let again = self.data.reads_again(models, &options)?;
+            if again { self.signals.reading(plan)? } else { plan()? }
+        };
+        let done = match plan.steps {
+            0 => self.measured(&plan, &dir),
+            _ => {
+                let threads = self.results.common.threads;
+                one_of_many(self.program, &args, &mut plan, threads, &self.signals)
+            }
+        };
         let stop = || self.signals.pending().is_some();
         let costs = (self.results.by_kind() && done.is_ok()).then(|| Costs::of(&plan, stop));
         let costs = costs.transpose()?;
@@ -353,15 +446,27 @@ impl Comparing<'_> {
         Ok(Run { variant: of.clone(), seed, seconds, path, report, costs })
     }
 
+    /// What was measured, and the seconds of the steps, of a run that was done before.
+    fn measured(&self, plan: &Plan, folder: &Path) -> Result<(Report, f64)> {
+        let missing = || RunError::Internal("a comparison without validation data".into());
+        let val = plan.data.as_ref().and_then(|data| data.val.as_ref()).ok_or_else(missing)?;
+        let Trainer { model, recipe, .. } = &plan.trainer;
+        let stop = |_| self.signals.pending().is_some();
+        let report = val.score(model, recipe.batch_size, usize::MAX, stop)?;
+        let speed = RunInfo::read(folder).map_or(0.0, |info| info.tokens_per_s);
+        let tokens = (recipe.total_steps * recipe.tokens_per_step()) as f64;
+        Ok((report, if speed > 0.0 { tokens / speed } else { 0.0 }))
+    }
+
     /// What is complete, for a person or a program.
     fn close(&mut self) {
         let comparison = self.results.comparison();
         if self.json {
-            let path = self.folder.path.display().to_string();
+            let path = self.folder.display().to_string();
             return self.emit(json!({ "event": "done", "path": path }), &comparison);
         }
         self.out.show(&format!("\n{}", text(&comparison, room())));
-        let name = escape::path(&self.folder.path);
+        let name = escape::path(&self.folder);
         self.say(message!("\nwritten {}/compare.json, compare.csv, compare.svg", name));
         self.say(message!("report  {}", format!("{name}/report.html")));
         let (variants, seeds) = (&self.results.variants, &self.results.common.seeds);

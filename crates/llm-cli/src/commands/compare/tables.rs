@@ -28,7 +28,8 @@ pub(super) fn text(comparison: &Comparison, room: usize) -> String {
     if !text.ends_with("\n\n") {
         text.push('\n');
     }
-    for line in &comparison.conclusion {
+    let laws = comparison.ladder.iter().flat_map(|of| &of.laws).flat_map(|law| &law.said);
+    for line in laws.chain(&comparison.conclusion) {
         text.push_str(&format!("{}\n", Lang::chosen().of(line)));
     }
     text
@@ -40,10 +41,15 @@ fn main_table(comparison: &Comparison, room: usize) -> String {
         true => (vec![Column::right(0, 5), Column::right(1, 5)], vec![said("heads"), "D".into()]),
         false => (vec![Column::left(0, 0)], vec![comparison.differ_in.clone()]),
     };
-    columns.extend([Column::right(1, 12), Column::right(1, 7), Column::left(3, 34)]);
+    let is_ladder = comparison.ladder.is_some();
+    columns.push(Column::right(1, 12));
+    columns.extend([Column::right(2, 0); 2].into_iter().filter(|_| is_ladder));
+    columns.extend([Column::right(1, 7), Column::left(3, 34)]);
     columns.extend(has_facts.then_some(Column::left(3, 30)));
     columns.push(Column::right(1, 7));
-    first.extend(["parameters", "seeds", "validation loss (min–max)"].map(said));
+    first.push(said("parameters"));
+    first.extend(["N", "tokens"].map(said).into_iter().filter(|_| is_ladder));
+    first.extend(["seeds", "validation loss (min–max)"].map(said));
     first.extend(has_facts.then(|| said("facts right (min–max)")));
     first.push(said("s/run"));
     let cells = |row: &Compared| {
@@ -55,15 +61,24 @@ fn main_table(comparison: &Comparison, room: usize) -> String {
             true => vec![row.n_heads.to_string(), row.head_dim.to_string()],
             false => vec![row.values.clone()],
         };
-        cells.extend([thousands(row.parameters), row.seeds.len().to_string()]);
-        cells.push(loss);
+        cells.push(thousands(row.parameters));
+        let rung = row.rung.iter().flat_map(|of| [of.block_parameters, of.learned]);
+        cells.extend(rung.map(thousands));
+        cells.extend([row.seeds.len().to_string(), loss]);
         cells.extend(has_facts.then_some(facts));
         cells.push(format!("{seconds:.1}"));
         cells
     };
     let rows: Vec<_> = std::iter::once(first).chain(comparison.rows.iter().map(cells)).collect();
-    let below =
-        "(mean ± sample standard deviation over the seeds; all other settings are the same)\n\n";
+    let below = match is_ladder {
+        true => {
+            "(mean ± sample standard deviation over the seeds; N: parameters of the blocks, without \
+             tables and output head)\n\n"
+        }
+        false => {
+            "(mean ± sample standard deviation over the seeds; all other settings are the same)\n\n"
+        }
+    };
     table(&columns, &rows, room) + &said(below)
 }
 

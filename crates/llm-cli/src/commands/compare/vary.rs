@@ -8,6 +8,7 @@ use clap::FromArgMatches;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_report::comparison::{HEADS, KIND};
+use llm_run::models::Models;
 
 /// The settings in which a training differs, and all that it takes.
 pub(super) type Varied = (Vec<(String, String)>, TrainArgs);
@@ -28,7 +29,19 @@ pub fn variants(program: &Program, args: &CompareArgs, heads: &[usize]) -> Resul
         names => kinds(program, names, &first)?,
     };
     for text in &args.vary {
-        let (flag, values) = split(program, text)?;
+        let (varied, values) = split(program, text)?;
+        let name = varied.name();
+        if let (Varying::Own { by: "attention", whose, key }, [_, ..]) =
+            (&varied, &args.model.further.variants[..])
+        {
+            let values: Vec<_> = values.iter().map(|value| format!("{whose}:{value}")).collect();
+            return usage(message!(
+                "--vary {}: not every one of --variants has {}; name them {}",
+                name,
+                *key,
+                values.join(",")
+            ));
+        }
         let runs = all.len().saturating_mul(values.len()).saturating_mul(heads.len().max(1));
         if runs > MOST_RUNS {
             let [runs, most] = [runs, MOST_RUNS].map(|n| thousands(n as u64));
@@ -38,11 +51,11 @@ pub fn variants(program: &Program, args: &CompareArgs, heads: &[usize]) -> Resul
         for (settings, args) in &all {
             for value in &values {
                 let mut settings: Vec<(String, String)> = settings.clone();
-                if settings.iter().any(|(known, _)| known == flag) {
-                    return usage(message!("--vary {} is there twice", flag));
+                if settings.iter().any(|(known, _)| *known == name) {
+                    return usage(message!("--vary {} is there twice", name));
                 }
-                settings.push((flag.into(), value.clone()));
-                more.push((settings, with(program, args.clone(), flag, value)?));
+                settings.push((name.clone(), value.clone()));
+                more.push((settings, with(program, args.clone(), &varied, value)?));
             }
         }
         all = more;
@@ -75,7 +88,7 @@ fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Va
         if names[..i].contains(name) {
             return usage(message!("--variants: {} is there twice", name));
         }
-        let mut kind = words(name)?;
+        let mut kind = words(&program.models, name)?;
         if args.model.arch.is_none() {
             kind.insert(0, "--arch=baseline".into());
         }
@@ -86,9 +99,12 @@ fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Va
 }
 
 /// The flags that the name of a kind stands for.
-fn words(name: &str) -> Result<Vec<String>> {
+fn words(models: &Models, name: &str) -> Result<Vec<String>> {
     let part = |part: &str| {
         let (kind, value) = part.split_once(':').map_or((part, None), |(k, v)| (k, Some(v)));
+        if let Some(own) = words_of_own(models, kind, value) {
+            return Some(own);
+        }
         Some(match (kind, value) {
             ("mha", None) => vec![],
             ("gqa", Some(groups)) => vec![format!("--kv-heads={groups}")],
@@ -106,16 +122,81 @@ fn words(name: &str) -> Result<Vec<String>> {
     };
     let parts: Option<Vec<_>> = name.split('+').map(part).collect();
     parts.map(|parts| parts.concat()).ok_or_else(|| {
+        let attentions = models.attentions.iter().skip(1).map(|kind| kind.name);
+        let own = attentions.chain(models.blocks.iter().map(|block| block.name));
         RunError::Usage(message!(
             "--variants {}: known are mha, gqa:G, mqa, rope, rope:THETA, nope, window:N, \
-             qk-norm, rms, swiglu, relu2, gpt2, llama, qwen3, joined by +",
-            name
+             qk-norm, rms, swiglu, relu2, gpt2, llama, qwen3{}, joined by +",
+            name,
+            own.map(|name| format!(", {name}")).collect::<String>()
         ))
     })
 }
 
-/// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
-fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
+/// The flags of an attention or a block of the program's own; `softcap:20` has the first of its numbers.
+fn words_of_own(models: &Models, name: &str, value: Option<&str>) -> Option<Vec<String>> {
+    if let (Some(block), None) = (models.blocks.iter().find(|block| block.name == name), value) {
+        let typed = block.settings.iter();
+        return Some(
+            typed.map(|(key, value)| format!("--{}={value}", key.replace('_', "-"))).collect(),
+        );
+    }
+    let kind = models.attentions.iter().skip(1).find(|kind| kind.name == name)?;
+    let chosen = format!("--attention={name}");
+    match (value, kind.settings.first()) {
+        (None, _) => Some(vec![chosen]),
+        (Some(x), Some((key, _))) => Some(vec![chosen, format!("--attention-set={key}={x}")]),
+        (Some(_), None) => None,
+    }
+}
+
+/// What is varied.
+#[derive(Debug, PartialEq)]
+enum Varying {
+    /// A flag, by its own name.
+    Flag(&'static str),
+    /// `softcap.cap`: a number of an attention's or an optimizer's own.
+    Own {
+        /// The flag that chooses whose.
+        by: &'static str,
+        /// Name of the attention or the optimizer.
+        whose: &'static str,
+        /// The number's name.
+        key: &'static str,
+    },
+}
+
+impl Varying {
+    fn name(&self) -> String {
+        match self {
+            Varying::Flag(flag) => (*flag).to_string(),
+            Varying::Own { whose, key, .. } => format!("{whose}.{key}"),
+        }
+    }
+
+    /// What is typed for a value.
+    fn words(&self, value: &str) -> Vec<String> {
+        match self {
+            Varying::Flag(flag) => vec![format!("--{flag}={value}")],
+            Varying::Own { by, whose, key } => {
+                vec![format!("--{by}={whose}"), format!("--{by}-set={key}={value}")]
+            }
+        }
+    }
+
+    /// The numbers of attentions' and optimizers' own.
+    fn all_own(models: &Models) -> impl Iterator<Item = Varying> {
+        let attentions =
+            models.attentions.iter().map(|kind| ("attention", kind.name, kind.settings));
+        let optimizers = models.optimizers.iter().map(|row| ("optimizer", row.name, row.settings));
+        attentions.chain(optimizers).flat_map(|(by, whose, settings)| {
+            settings.iter().map(move |(key, _)| Varying::Own { by, whose, key })
+        })
+    }
+}
+
+/// `lr=1e-3,3e-3`: what is varied, and the values, each once.
+fn split(program: &Program, text: &str) -> Result<(Varying, Vec<String>)> {
     let refused = |why: Message| RunError::Usage(message!("--vary {}: {}", text, why));
     let form = || refused("give a flag and its values, lr=1e-3,3e-3".into());
     let (typed, values) = text.split_once('=').ok_or_else(form)?;
@@ -145,25 +226,41 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     let found = flags_of(&program.models)
         .find(|flag| is_meant(flag.name, flag.aliases()))
         .map(|flag| flag.name);
-    let others = ["arch", "epochs"].into_iter().find(|name| *name == plain);
-    found.or(others).map(|flag| (flag, values)).ok_or_else(|| {
+    let others = ["arch", "epochs", "attention"].into_iter().find(|name| *name == plain);
+    let others = others.filter(|name| *name != "attention" || program.models.has_choice());
+    let flag = found.or(others).map(Varying::Flag);
+    let own = |name: &str| {
+        Varying::all_own(&program.models).find(|of| of.name().replace('_', "-") == name)
+    };
+    flag.or_else(|| own(&plain)).map(|of| (of, values)).ok_or_else(|| {
         let known = flags_of(&program.models)
             .map(|flag| flag.name)
             .filter(|name| !["heads", "seed", "val-frac"].contains(name));
+        let own = Varying::all_own(&program.models).map(|of| of.name());
+        let known = known.chain(["arch", "epochs"]).map(ToString::to_string).chain(own);
         refused(message!(
             "only settings of a model and of its training can be varied: {}",
-            known.chain(["arch", "epochs"]).collect::<Vec<_>>().join(", ")
+            known.collect::<Vec<_>>().join(", ")
         ))
     })
 }
 
-/// The training with this flag typed too.
-fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
-    if args.given().contains_key(&*flag.replace('-', "_")) {
-        return usage(message!("--{} is given, and varied by --vary", flag));
+/// The training with this value too.
+fn with(program: &Program, args: TrainArgs, of: &Varying, value: &str) -> Result<TrainArgs> {
+    if let Varying::Flag(flag) = of
+        && args.given().contains_key(&*flag.replace('-', "_"))
+    {
+        return usage(message!("--{} is given, and varied by --vary", *flag));
     }
-    let words = [format!("--{flag}={value}")];
-    typed(program, args, &words).map_err(|e| RunError::Usage(message!("--vary: {}", sentence(&e))))
+    if let Varying::Own { by, key, .. } = of {
+        let typed = args.model.further.attention_set.iter().chain(&args.recipe.optimizer_set);
+        if typed.filter_map(|text| text.split_once('=')).any(|(known, _)| known == *key) {
+            let flag = format!("{by}-set {key}");
+            return usage(message!("--{} is given, and varied by --vary", flag));
+        }
+    }
+    typed(program, args, &of.words(value))
+        .map_err(|e| RunError::Usage(message!("--vary: {}", sentence(&e))))
 }
 
 /// The training with these words typed too.
@@ -187,11 +284,13 @@ mod tests {
     fn a_flag_and_its_values() {
         assert_eq!(
             split(&BASELINE, "lr=1e-3, 3e-3").unwrap(),
-            ("lr", vec!["1e-3".into(), "3e-3".into()])
+            (Varying::Flag("lr"), vec!["1e-3".into(), "3e-3".into()])
         );
-        assert_eq!(split(&BASELINE, "--learning_rate=1").unwrap().0, "lr");
-        assert_eq!(split(&BASELINE, "epochs=1").unwrap().0, "epochs");
-        assert_eq!(split(&EVERYTHING, "norm=layer,rms").unwrap().0, "norm");
+        assert_eq!(split(&BASELINE, "--learning_rate=1").unwrap().0.name(), "lr");
+        assert_eq!(split(&BASELINE, "epochs=1").unwrap().0.name(), "epochs");
+        assert_eq!(split(&EVERYTHING, "norm=layer,rms").unwrap().0.name(), "norm");
+        let (own, _) = split(&BASELINE, "muon.momentum=0.9,0.95").unwrap();
+        assert_eq!(own.words("0.9"), ["--optimizer=muon", "--optimizer-set=momentum=0.9"]);
         for (text, why) in [
             ("lr", "give a flag"),
             ("lr=", "give a flag"),
@@ -202,6 +301,8 @@ mod tests {
             ("seed=1,2", "--seeds N"),
             ("data=a,b", "only settings"),
             ("norm=layer,rms", "only settings"),
+            ("attention=a,b", "only settings"),
+            ("muon.lr=1,2", "only settings"),
             ("tokenizer=char", "only settings"),
         ] {
             let line = crate::error::line(&split(&BASELINE, text).unwrap_err());
@@ -211,8 +312,11 @@ mod tests {
 
     #[test]
     fn a_kind_stands_for_flags() {
-        let of =
-            |name| words(name).map(|words| words.join(" ")).map_err(|e| crate::error::line(&e));
+        let of = |name| {
+            words(&EVERYTHING.models, name)
+                .map(|words| words.join(" "))
+                .map_err(|e| crate::error::line(&e))
+        };
         assert_eq!(of("mha").unwrap(), "");
         assert_eq!(of("gqa:2+rope").unwrap(), "--kv-heads=2 --positions=rotary");
         assert_eq!(of("rope:5e5").unwrap(), "--positions=rotary --rope-theta=5e5");

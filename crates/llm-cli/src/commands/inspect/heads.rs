@@ -67,7 +67,7 @@ fn json(name: &str, report: &HeadsReport) -> String {
         "event": "heads",
         "data": name,
         "windows": report.windows,
-        "tokens": report.tokens,
+        "scored": report.tokens,
         "uniform": object(&report.uniform),
         "heads": report.rows.iter().map(head).collect::<Vec<_>>(),
         "outputs": report.spreads,

@@ -8,7 +8,7 @@ use crate::program::Program;
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
-use llm_core::model::check_attention;
+use llm_core::model::{Pair, check_attention};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
 use llm_core::{counted, message};
@@ -20,16 +20,19 @@ use llm_run::folder::to_load;
 use llm_run::options::Options;
 use llm_run::plan::{check_heads, named_by_option};
 use llm_run::settings::{self, largest_divisor};
+use serde::Serialize;
 use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.
 pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
+    let mut adapter = None;
     let (title, (report, heads)) = match &args.load {
         None => (message!("a new model"), fresh(program, args)?),
         Some(path) => {
             let path = to_load(path)?;
             let checkpoint = Checkpoint::load_with(&path, program.models.optimizers)?;
             let report = (loaded(args, &checkpoint)?, checkpoint.meta.attention.clone());
+            adapter = Adapter::of(&checkpoint);
             (message!("'{}'", one_line(&path.display().to_string())), report)
         }
     };
@@ -41,10 +44,70 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
                 "attention_biases": m.attention_biases(),
             })
         });
-        let line = json!({ "event": "model", "model": report, "known_models": known });
+        let line =
+            json!({ "event": "model", "model": report, "adapter": adapter, "known_models": known });
         return print(json_line(&line));
     }
-    show(&text(&title, &report, &heads, room()))
+    let of_adapter = adapter.map_or(String::new(), |adapter| adapter.text(&report));
+    show(&(of_adapter + &text(&title, &report, &heads, room())))
+}
+
+/// The adapter of a checkpoint.
+#[derive(Serialize)]
+struct Adapter {
+    base: String,
+    base_blake3: String,
+    rank: usize,
+    /// Numbers that learn.
+    parameters: usize,
+    matrices: Vec<Matrix>,
+}
+
+/// How much an adapter adds to a matrix.
+#[derive(Serialize)]
+struct Matrix {
+    name: String,
+    /// ‖s·A·B‖/‖W‖
+    change: f64,
+}
+
+impl Adapter {
+    fn of(checkpoint: &Checkpoint) -> Option<Adapter> {
+        let (file, base_blake3) = checkpoint.base()?;
+        let norm = |name: &str| {
+            let w = checkpoint.parameters().find(|(own, _)| *own == name);
+            let numbers = w.iter().flat_map(|(_, w)| w.data());
+            numbers.map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt()
+        };
+        let change = |(name, pair): (&str, Pair)| Matrix {
+            name: name.into(),
+            change: pair.norm() / norm(name).max(f64::MIN_POSITIVE),
+        };
+        let pairs = || checkpoint.pairs().map(|(_, pair)| pair);
+        Some(Adapter {
+            base: one_line(&file.display().to_string()).to_string(),
+            base_blake3,
+            rank: pairs().flat_map(|pair| pair.parts).map(|part| part.rank).max().unwrap_or(0),
+            parameters: pairs().map(|pair| pair.a.numel() + pair.b.numel()).sum(),
+            matrices: checkpoint.pairs().map(change).collect(),
+        })
+    }
+
+    fn text(&self, report: &ModelReport) -> String {
+        let mut text = said(message!(
+            "an adapter of rank {} beside '{}' (BLAKE3 {}..): {} numbers learn, {:.1} % of the model's\n\n",
+            self.rank,
+            &self.base,
+            &self.base_blake3,
+            thousands(self.parameters as u64),
+            100.0 * self.parameters as f64 / report.parameters.max(1) as f64
+        ));
+        text.tell("matrix                what is added, ‖s·A·B‖, as a share of the matrix, ‖W‖\n");
+        for Matrix { name, change } in &self.matrices {
+            text.push_str(&format!("{name:<20}  {change:.5}\n"));
+        }
+        text + "\n"
+    }
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionSpec)> {

@@ -97,7 +97,8 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
     if mask.len() == 1 {
         return usage("inspect prune: the model has one head in all, there is none to spare");
     }
-    let tried = with_head_mask(model, &vec![false; mask.len()], &program.models.from_spec);
+    let tried =
+        with_head_mask(model, &vec![false; mask.len()], &|spec| program.models.from_spec(spec));
     if let (Heads::One { other }, Err(_)) = (program.models.heads, tried) {
         return usage(message!(
             "inspect prune: {} cannot switch heads off; use {} inspect prune",
@@ -179,7 +180,8 @@ fn measure(
         progress.bar.iter().for_each(|bar| bar.inc(1));
         Ok(Score { loss: report.evaluation.loss, details: report })
     };
-    let mut pruner = Pruner::new(model, &program.models.from_spec, score);
+    let from_spec = |spec: &llm_core::AttentionSpec| program.models.from_spec(spec);
+    let mut pruner = Pruner::new(model, &from_spec, score);
     let whole = pruner.score(&mask)?;
     if !whole.loss.is_finite() {
         let why = message!("its loss is {}, so nothing can be said about its heads", whole.loss);
@@ -200,7 +202,8 @@ fn measure(
 }
 
 fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) -> Result<()> {
-    loaded.run.model = with_head_mask(&loaded.run.model, mask, &program.models.from_spec)?;
+    loaded.run.model =
+        with_head_mask(&loaded.run.model, mask, &|spec| program.models.from_spec(spec))?;
     let spec = TokenizerSpec::of(loaded.tokenizer.as_ref());
     let with_optimizer = loaded.has_optimizer || loaded.run.step == 0;
     checkpoint::save(&target.path, &loaded.run, &spec, with_optimizer)

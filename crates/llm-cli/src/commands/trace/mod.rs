@@ -66,7 +66,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let sizes = Sizes::new([batch, POSITIONS, WIDTH], &plain);
     let place = place(program, args, &sizes, heads - 1)?;
     let example = example(heads, batch)?;
-    Ok(trace_example(program.models.new_attention(plain)?, &example, place)?)
+    Ok(trace_example(program.models.new_attention(None, &[], plain)?, &example, place)?)
 }
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {

@@ -70,7 +70,7 @@ fn numbers_in_the_header() {
             let mut contents = contents.clone();
             set(&mut contents, value);
             let length = contents.tokenizer.length;
-            contents.table = expected(contents.parameters(), contents.slots(), length);
+            contents.table = expected(contents.parameters().unwrap(), contents.slots(), length);
             assert_eq!(is_limit(check(&contents)), over, "{value}");
         }
     };
@@ -152,7 +152,7 @@ fn the_largest_tokenizer_makes_the_round_trip() {
     let trainer = small();
     assert_eq!(read(&bytes_of(&trainer, &tokenizer, false)).unwrap().meta.tokenizer, tokenizer);
     tokenizer.blob.push(3);
-    assert!(is_limit(Prepared::new((&trainer).into(), &tokenizer, false).map(drop)));
+    assert!(is_limit(Prepared::new(Path::new(""), (&trainer).into(), &tokenizer, false).map(drop)));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
     (config.vocab_size, config.seq_len, config.d_model) = (1 << 18, 1 << 16, 1 << 13);
     contents.own = SingleHead.parameters(&contents.config);
     let length = contents.tokenizer.length;
-    contents.table = expected(contents.parameters(), contents.slots(), length);
+    contents.table = expected(contents.parameters().unwrap(), contents.slots(), length);
     let body = table::body_length(&contents.table);
     assert!(body > 60 << 30);
     let header = encoded(&contents);

@@ -1,7 +1,9 @@
 //! The wording of every error, and that a file can cause each of them.
 
 use super::*;
+use crate::checkpoint::adapter::SavedAdapter;
 use crate::checkpoint::table::BLOB;
+use crate::model::AdapterSpec;
 
 /// A number for every kind of error; a new kind does not compile until it has one here.
 fn number(error: &CheckpointError) -> usize {
@@ -28,9 +30,10 @@ fn number(error: &CheckpointError) -> usize {
         E::NotFinite { .. } => 18,
         E::Negative { .. } => 19,
         E::Attention { .. } => 20,
+        E::Base { .. } => 21,
     }
 }
-const KINDS: usize = 21;
+const KINDS: usize = 22;
 
 #[test]
 fn every_error_happens_and_reads_well() {
@@ -59,7 +62,16 @@ fn every_error_happens_and_reads_well() {
     let Err(Error::Checkpoint { source: attention, .. }) = other else { panic!() };
     let blob = contents.table.iter().find(|e| e.role == BLOB).unwrap().offset as usize;
 
+    let lost = SavedAdapter {
+        spec: AdapterSpec::default(),
+        base_blake3: [0xab; 32],
+        base_file: String::new(),
+    };
     let all = [
+        (
+            lost.missing("../base".into(), "it is gone".into()),
+            "an adapter of the weights with BLAKE3 abababababababab..; '../base': it is gone".into(),
+        ),
         (raw(&|f| f[0] = b'x'), "not a checkpoint of this program".to_string()),
         (raw(&|f| f.truncate(30)), "file is 30 bytes, too short for a checkpoint".into()),
         (

@@ -111,7 +111,7 @@ pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
     let mut line = json!({
         "event": "prune",
         "data": name,
-        "tokens": found.whole.details.evaluation.tokens,
+        "scored": found.whole.details.evaluation.tokens,
         "alone": list(&found.alone),
         "greedy": list(&found.greedy),
     });

@@ -1,0 +1,132 @@
+//! head_loss: the output head and the loss in one, where the head learns nothing.
+
+use super::expect_shape;
+use crate::base::{Error, Result, TokenId};
+use crate::buffer::Buffer;
+use crate::kernels::cross_entropy::{IGNORED, backward_in_place, log_sum_exp, row_losses};
+use crate::kernels::gemm::{Execution, gemm, gemm_bias, matrix, matrix_mut};
+use crate::message;
+use crate::profile::span;
+use crate::tensor::Tensor;
+
+/// Rows whose scores are there at the same time.
+pub const HEAD_PIECE: usize = 256;
+
+/// [`cross_entropy`](super::cross_entropy) of h·W + b, where neither W nor b wants a gradient. The scores are
+/// computed for some rows at a time, those of rows whose target is ignored not at all, and h's gradient at once.
+///
+/// # Shapes
+/// `h [N, C]`, `w [C, V]`, or `[V, C]` if it is `tied`, `b [V]`, `targets [N]` to `[1]`.
+///
+/// # Gradient
+/// dh = dL·(softmax(h·W + b) − 1{target})·Wᵀ/N′, N′ the targets that are not ignored.
+///
+/// # Errors
+/// As [`cross_entropy`](super::cross_entropy); [`Error::Config`] when W or b wants a gradient.
+pub fn head_loss(
+    h: &Tensor,
+    w: &Tensor,
+    b: Option<&Tensor>,
+    tied: bool,
+    targets: &[TokenId],
+) -> Result<Tensor> {
+    let (_span, work) = (span("head_loss"), Execution::here());
+    let [n, c] = h.dims("head_loss", "h of shape [N, C]")?;
+    let [rows, columns] = w.dims("head_loss", "w of shape [C, V]")?;
+    let v = if tied { rows } else { columns };
+    expect_shape("head_loss", "w of shape", w, &if tied { [v, c] } else { [c, v] })?;
+    let expected = format_args!("h of shape [{}, C], one row per target", targets.len());
+    Error::unless_shaped(n == targets.len(), "head_loss", expected, h.shape())?;
+    let frozen = !w.wants_grad() && b.is_none_or(|b| !b.wants_grad()) && w.adapter().is_none();
+    Error::unless(frozen, "head_loss", message!("the head learns"))?;
+    if let Some(b) = b {
+        expect_shape("head_loss", "b of shape", b, &[v])?;
+    }
+    let outside = |&t: &TokenId| t as usize >= v && t != IGNORED;
+    if let Some(position) = targets.iter().position(outside) {
+        return Err(Error::TokenOutOfRange { token: targets[position], position, vocab_size: v });
+    }
+    let counted: Vec<usize> = (0..n).filter(|&i| targets[i] != IGNORED).collect();
+    Error::unless(!counted.is_empty(), "targets", message!("all of them are ignored"))?;
+    let wm = match tied {
+        false => matrix(w.data(), c, v),
+        true => matrix(w.data(), v, c).reversed_axes(),
+    };
+    let parent = h.parent();
+    let mut dh = Buffer::zeros(if parent.wants_grad() { n * c } else { 0 });
+    let (scale, mut total) = (1.0 / counted.len() as f32, 0.0);
+    for places in counted.chunks(HEAD_PIECE) {
+        let m = places.len();
+        let row = |i: &usize| &h.data()[i * c..][..c];
+        let mut x = Buffer::written(m * c, |x| {
+            x.chunks_exact_mut(c).zip(places).for_each(|(x, i)| x.copy_from_slice(row(i)));
+        });
+        let mut y = Buffer::stale(m * v);
+        match b {
+            Some(b) => gemm_bias(matrix(&x, m, c), wm, b.data(), matrix_mut(&mut y, m, v), work),
+            None => gemm(1.0, matrix(&x, m, c), wm, 0.0, matrix_mut(&mut y, m, v), work),
+        }
+        let targets: Vec<TokenId> = places.iter().map(|&i| targets[i]).collect();
+        let lse = Buffer::written(m, |lse| log_sum_exp(lse, &y, v));
+        total += row_losses(&lse, &y, &targets, v).map(f64::from).sum::<f64>();
+        if dh.is_empty() {
+            continue;
+        }
+        backward_in_place(&mut y, &lse, &targets, v, scale);
+        let lift = work.precision.lift(&y);
+        if lift != 1.0 {
+            y.iter_mut().for_each(|y| *y *= lift);
+        }
+        gemm(1.0 / lift, matrix(&y, m, v), wm.t(), 0.0, matrix_mut(&mut x, m, c), work);
+        for (i, dx) in places.iter().zip(x.chunks_exact(c)) {
+            dh[i * c..][..c].copy_from_slice(dx);
+        }
+    }
+    let mean = (total / counted.len() as f64) as f32;
+    Ok(Tensor::from_op("head_loss", &[1], vec![mean], &[&h.parent()], move |dy, grads| {
+        if dy[0] != 1.0 {
+            dh.iter_mut().for_each(|x| *x *= dy[0]);
+        }
+        grads.give(&parent, dh);
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::{cross_entropy, linear_lastdim, linear_tied, mul_scalar};
+
+    /// More rows than a piece has, every third without a target.
+    #[test]
+    fn loss_and_gradient_are_those_of_all_scores() {
+        let (n, c, v) = (2 * HEAD_PIECE + 40, 8, 13);
+        let numbers = |n: usize, by: usize| -> Vec<f32> {
+            (0..n).map(|i| ((i * by % 89) as f32 - 44.0) / 30.0).collect()
+        };
+        let target = |i: usize| if i % 3 == 1 { IGNORED } else { (i * 7 % v) as TokenId };
+        let targets: Vec<TokenId> = (0..n).map(target).collect();
+        let h = Tensor::parameter_from_vec(&[n, c], numbers(n * c, 37)).unwrap();
+        let b = Tensor::from_vec(&[v], numbers(v, 11)).unwrap();
+        for (tied, b) in [(false, None), (true, None), (false, Some(&b))] {
+            let shape = if tied { [v, c] } else { [c, v] };
+            let w = Tensor::from_vec(&shape, numbers(c * v, 53)).unwrap();
+            let scores = if tied { linear_tied(&h, &w, b) } else { linear_lastdim(&h, &w, b) };
+            let whole = cross_entropy(&scores.unwrap(), &targets).unwrap();
+            let pieces = head_loss(&h, &w, b, tied, &targets).unwrap();
+            assert!((whole.item() - pieces.item()).abs() < 1e-6);
+            let d = |loss: Tensor| {
+                let grads = mul_scalar(&loss, 0.5).unwrap().backward().unwrap();
+                grads.get(&h).unwrap().to_vec()
+            };
+            let far =
+                d(whole).iter().zip(d(pieces)).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(far < 1e-8, "{far}");
+        }
+        let w = Tensor::parameter_from_vec(&[c, v], numbers(c * v, 53)).unwrap();
+        assert!(head_loss(&h, &w, None, false, &targets).is_err());
+        assert!(head_loss(&h, &w.detach(), None, false, &targets[1..]).is_err());
+        assert!(head_loss(&h, &w.detach(), None, false, &vec![IGNORED; n]).is_err());
+        let far = head_loss(&h, &w.detach(), None, false, &vec![v as TokenId; n]);
+        assert!(matches!(far, Err(Error::TokenOutOfRange { .. })));
+    }
+}

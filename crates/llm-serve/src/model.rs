@@ -40,6 +40,11 @@ impl Served {
         format.question(turns, &*self.tokenizer).map_err(|e| refused(&e.to_string()))
     }
 
+    /// Whether it has a way of talking: where it does not, the page offers to write on.
+    pub fn has_template(&self) -> bool {
+        self.format.as_ref().is_ok_and(|format| format.template.is_own)
+    }
+
     /// What ends an answer of a conversation.
     pub fn end(&self) -> Vec<u8> {
         self.format.as_ref().map(|format| format.end.clone().into_bytes()).unwrap_or_default()

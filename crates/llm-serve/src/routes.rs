@@ -104,8 +104,8 @@ impl Service {
     }
 
     fn model(&self) -> Value {
-        let Served { name, created, context, format, .. } = &*self.served;
-        let talks = format.template.is_own; // the page offers to write on where it does not
+        let Served { name, created, context, .. } = &*self.served;
+        let talks = self.served.has_template();
         json!({"id": name, "object": "model", "created": created, "owned_by": "you", "max_model_len": context, "has_template": talks})
     }
 

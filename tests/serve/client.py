@@ -32,7 +32,7 @@ def main():
             return client.chat.completions.create(**{"model": model, "messages": question, "temperature": 0, **words})
 
         def complete(**words):
-            return client.completions.create(**{"model": model, "prompt": "What is", "max_tokens": 12, "seed": 1, **words})
+            return client.completions.create(**{"model": model, "prompt": "It is", "max_tokens": 12, "seed": 1, **words})
 
         whole = chat()
         text = whole.choices[0].message.content
@@ -43,11 +43,11 @@ def main():
         assert len(pieces) > 4 and pieces[-1].usage == whole.usage and pieces[-2].choices[0].finish_reason == "stop"
         assert chat(stop=" is").choices[0].message.content == "It" and chat(max_tokens=1).choices[0].finish_reason == "length"
 
-        drawn = complete(n=3, temperature=1.3)
+        drawn = complete(n=3, temperature=2)
         texts = [choice.text for choice in drawn.choices]
-        assert len(set(texts)) == 3 and texts == [choice.text for choice in complete(n=3, temperature=1.3).choices]
-        assert drawn == complete(n=3, temperature=1.3) and complete(seed=2, temperature=1.3).choices[0].text != texts[0]
-        assert "".join(piece.choices[0].text for piece in complete(stream=True, temperature=1.3)) == texts[0]
+        assert len(set(texts)) == 3 and texts == [choice.text for choice in complete(n=3, temperature=2).choices]
+        assert drawn == complete(n=3, temperature=2) and complete(seed=2, temperature=2).choices[0].text != texts[0]
+        assert "".join(piece.choices[0].text for piece in complete(stream=True, temperature=2)) == texts[0]
 
         scored = complete(echo=True, max_tokens=0, logprobs=3, prompt="What is three").choices[0]
         assert scored.text == "What is three" and scored.logprobs.token_logprobs[0] is None

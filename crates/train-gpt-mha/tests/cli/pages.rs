@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const ELSEWHERE: [(&str, &str); 13] = [
     ("--task questions.jsonl", "asked in crates/train-gpt-modern/tests/cli/questions.rs"),
     ("bench", "measures, for a long time"),
+    ("serve --load", "answers until a signal comes, see crates/train-gpt/tests/cli/serving.rs"),
     ("--device gpu", "needs a GPU, see crates/llm-gpu/tests/gpu/runs.rs"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     ("bench", "measures, for a long time"),
     ("serve --load", "answers until a signal comes, see crates/train-gpt/tests/cli/serving.rs"),
     ("--device gpu", "needs a GPU, see crates/llm-gpu/tests/gpu/runs.rs"),

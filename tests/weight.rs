@@ -23,7 +23,7 @@ const MOST: [(&str, usize); 19] = [
     ("llm-python", 2_790),
     ("llm-report", 2_470),
     ("llm-run", 8_370),
-    ("llm-serve", 1_590),
+    ("llm-serve", 1_390),
     ("llm-stories", 930),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),
@@ -35,7 +35,7 @@ const MOST: [(&str, usize); 19] = [
 
 /// The most lines of code of all crates together: what one of them grows by, the others lose, unless
 /// the commit says here why the house is to be larger.
-const ALL: usize = 62_730;
+const ALL: usize = 62_520;
 
 /// Lines by which a limit may exceed what there is; a crate that lost more takes its limit along.
 const SLACK: usize = 50;

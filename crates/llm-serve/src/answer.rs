@@ -1,7 +1,7 @@
 //! Answers as JSON, in the shapes of OpenAI's API.
 
 use crate::ask::Ask;
-use crate::engine::{Event, Finish, Scored, What};
+use crate::engine::{Event, Scored, What};
 use crate::error::Res;
 use crate::model::Served;
 use serde_json::{Map, Value, json};
@@ -14,23 +14,22 @@ pub struct Answer {
     pub ask: Arc<Ask>,
     served: Arc<Served>,
     id: String,
-    choices: Vec<Text>,
+    texts: Vec<Text>,
     /// Tokens that were written.
     written: usize,
-    ended: usize,
 }
 
-/// One text of it, since it was last told.
+/// What is new of a text.
 #[derive(Default)]
 struct Text {
     /// Bytes that are no character yet.
     open: Vec<u8>,
     text: String,
     scored: Vec<Scored>,
-    /// Characters before `text`, for clients that count.
+    /// Characters before it, for clients that count.
     offset: usize,
     begun: bool,
-    finish: Option<Finish>,
+    finish: Option<&'static str>,
 }
 
 impl Answer {
@@ -40,50 +39,91 @@ impl Answer {
         body.hash(&mut hash);
         let id =
             format!("{}-{:016x}", if ask.is_chat { "chatcmpl" } else { "cmpl" }, hash.finish());
-        let choices = (0..ask.choices()).map(|_| Text::default()).collect();
-        Answer { ask, served, id, choices, written: 0, ended: 0 }
+        let texts = (0..ask.choices()).map(|_| Text::default()).collect();
+        Answer { ask, served, id, texts, written: 0 }
     }
 
     /// Takes in what was heard; the number of the text that it is about.
     pub fn hear(&mut self, Event { choice, what }: Event) -> Res<usize> {
-        let (prompt, _) = self.ask.choice(choice);
-        let text = &mut self.choices[choice];
-        let mut bytes = Vec::new();
+        let (text, keeps) = (&mut self.texts[choice], self.ask.logprobs.is_some());
         match what {
             What::Prompt(scored) => {
+                text.scored.extend(scored);
                 if self.ask.echo && !text.begun {
-                    let each = prompt.iter().map(|&token| self.served.tokenizer.bytes_of(token));
-                    bytes = each.flatten().copied().collect();
+                    let prompt = self.ask.choice(choice).0;
+                    let bytes = prompt.iter().map(|&token| self.served.tokenizer.bytes_of(token));
+                    text.open.extend(bytes.flatten());
                 }
                 text.begun = true;
-                text.scored.extend(scored);
             }
             What::Token(scored, more) => {
                 self.written += 1;
-                bytes = more;
-                text.scored.push(scored);
+                text.open.extend(more);
+                text.scored.extend(keeps.then_some(scored));
             }
             What::End(finish, rest) => {
-                self.ended += 1;
-                bytes = rest;
+                text.open.extend(rest);
                 text.finish = Some(finish);
             }
             What::Failed(why) => return Err(why),
         }
-        text.open.extend(bytes);
         text.close();
         Ok(choice)
     }
 
-    pub fn is_done(&self) -> bool {
-        self.ended == self.choices.len()
+    pub fn has_ended(&self, choice: usize) -> bool {
+        self.texts[choice].finish.is_some()
     }
 
-    fn object(&self, kind: &str, choices: Vec<Value>) -> Value {
+    pub fn is_done(&self) -> bool {
+        self.texts.iter().all(|text| text.finish.is_some())
+    }
+
+    /// All of it.
+    pub fn whole(mut self) -> Value {
+        let choices = (0..self.texts.len()).map(|choice| self.choice(choice, "message")).collect();
+        self.object(choices, "chat.completion", Some(self.usage()))
+    }
+
+    /// What a stream begins with.
+    pub fn beginning(&self) -> Vec<Value> {
+        let begin = |i| {
+            let delta = json!({"role": "assistant", "content": ""});
+            self.chunk(vec![
+                json!({"index": i, "delta": delta, "logprobs": null, "finish_reason": null}),
+            ])
+        };
+        let all = if self.ask.is_chat { self.texts.len() } else { 0 };
+        (0..all).map(begin).collect()
+    }
+
+    /// What is new of a text, if anything is.
+    pub fn news(&mut self, choice: usize) -> Option<Value> {
+        let Text { text, scored, finish, .. } = &self.texts[choice];
+        let is_new = !text.is_empty() || !scored.is_empty() || finish.is_some();
+        is_new.then(|| self.choice(choice, "delta")).map(|choice| self.chunk(vec![choice]))
+    }
+
+    /// What a stream ends with.
+    pub fn ending(&self) -> Option<Value> {
+        let usage = self.ask.usage.then(|| self.usage());
+        usage.map(|usage| self.object(vec![], "chat.completion.chunk", Some(usage)))
+    }
+
+    fn chunk(&self, choices: Vec<Value>) -> Value {
+        self.object(choices, "chat.completion.chunk", self.ask.usage.then_some(Value::Null))
+    }
+
+    fn object(&self, choices: Vec<Value>, of_chat: &str, usage: Option<Value>) -> Value {
+        let kind = if self.ask.is_chat { of_chat } else { "text_completion" };
         let Served { name, created, .. } = &*self.served;
-        json!({
+        let mut object = json!({
             "id": self.id, "object": kind, "created": created, "model": name, "choices": choices,
-        })
+        });
+        if let Some(usage) = usage {
+            object["usage"] = usage;
+        }
+        object
     }
 
     fn usage(&self) -> Value {
@@ -92,158 +132,72 @@ impl Answer {
         json!({"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": all})
     }
 
-    /// All of it.
-    pub fn whole(mut self) -> Value {
-        let choices = (0..self.choices.len()).map(|i| {
-            let Piece { text, logprobs, finish } = self.piece(i);
-            if self.ask.is_chat {
-                let message = json!({"role": "assistant", "content": text, "refusal": null});
-                json!({"index": i, "message": message, "logprobs": logprobs, "finish_reason": finish})
-            } else {
-                json!({"index": i, "text": text, "logprobs": logprobs, "finish_reason": finish})
-            }
-        });
-        let choices = choices.collect();
-        let kind = if self.ask.is_chat { "chat.completion" } else { "text_completion" };
-        let mut all = self.object(kind, choices);
-        all["usage"] = self.usage();
-        all
-    }
-
-    /// What a stream begins with.
-    pub fn beginning(&self) -> Vec<Value> {
-        if !self.ask.is_chat {
-            return Vec::new();
-        }
-        let begin = |i| {
-            let delta = json!({"role": "assistant", "content": ""});
-            self.chunk(json!({"index": i, "delta": delta, "logprobs": null, "finish_reason": null}))
-        };
-        (0..self.choices.len()).map(begin).collect()
-    }
-
-    /// What is new of a text, if anything is.
-    pub fn news(&mut self, choice: usize) -> Option<Value> {
-        let text = &self.choices[choice];
-        if text.text.is_empty() && text.scored.is_empty() && text.finish.is_none() {
-            return None;
-        }
-        let Piece { text, logprobs, finish } = self.piece(choice);
-        let news = if self.ask.is_chat {
-            let delta = if text.is_empty() { json!({}) } else { json!({"content": text}) };
-            json!({"index": choice, "delta": delta, "logprobs": logprobs, "finish_reason": finish})
-        } else {
-            json!({"index": choice, "text": text, "logprobs": logprobs, "finish_reason": finish})
-        };
-        Some(self.chunk(news))
-    }
-
-    fn chunk(&self, choice: Value) -> Value {
-        let kind = if self.ask.is_chat { "chat.completion.chunk" } else { "text_completion" };
-        let mut chunk = self.object(kind, vec![choice]);
-        if self.ask.usage {
-            chunk["usage"] = Value::Null;
-        }
-        chunk
-    }
-
-    /// What a stream ends with.
-    pub fn ending(&self) -> Option<Value> {
-        self.ask.usage.then(|| {
-            let mut last = self.chunk(Value::Null);
-            last["choices"] = json!([]);
-            last["usage"] = self.usage();
-            last
-        })
-    }
-
-    /// A text's part that was not told, with its log-probabilities and its end.
-    fn piece(&mut self, choice: usize) -> Piece {
-        let piece = &mut self.choices[choice];
-        let (text, scored, begin) = (take(&mut piece.text), take(&mut piece.scored), piece.offset);
+    /// A text's news: in a conversation a `message`, or a `delta` of one.
+    fn choice(&mut self, choice: usize, form: &str) -> Value {
+        let Text { text, scored, offset, finish, .. } = &mut self.texts[choice];
+        let (content, scored, finish) = (take(text), take(scored), *finish);
         let logprobs = match self.ask.logprobs {
             None => Value::Null,
             Some(_) if self.ask.is_chat => self.served.of_chat(&scored),
-            Some(_) => {
-                let (logprobs, offset) = self.served.of_completion(&scored, begin);
-                self.choices[choice].offset = offset;
-                logprobs
-            }
+            Some(_) => self.served.of_completion(&scored, offset),
         };
-        let finish = self.choices[choice].finish.map(|finish| match finish {
-            Finish::Stop => "stop",
-            Finish::Length => "length",
-        });
-        Piece { text, logprobs, finish }
+        let mut all = json!({"index": choice, "logprobs": logprobs, "finish_reason": finish});
+        match (self.ask.is_chat, form) {
+            (false, _) => all["text"] = content.into(),
+            (true, "delta") if content.is_empty() => all["delta"] = json!({}),
+            (true, "delta") => all["delta"] = json!({"content": content}),
+            (true, _) => {
+                all[form] = json!({"role": "assistant", "content": content, "refusal": null})
+            }
+        }
+        all
     }
-}
-
-struct Piece {
-    text: String,
-    logprobs: Value,
-    finish: Option<&'static str>,
 }
 
 impl Text {
     /// Makes text of bytes that are characters; at the end, of all.
     fn close(&mut self) {
-        let open = match self.open.utf8_chunks().last() {
-            // Only what may yet become a character is kept: its beginning, at the end.
-            Some(last) if self.finish.is_none() && may_go_on(last.invalid()) => {
-                last.invalid().len()
-            }
-            _ => 0,
-        };
-        let rest = self.open.split_off(self.open.len() - open);
+        let last = self.open.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+        // Only what may yet become a character is kept: its beginning, at the end.
+        let may_go_on = std::str::from_utf8(last).is_err_and(|e| e.error_len().is_none());
+        let kept = if may_go_on && self.finish.is_none() { last.len() } else { 0 };
+        let rest = self.open.split_off(self.open.len() - kept);
         self.text.push_str(&String::from_utf8_lossy(&self.open));
         self.open = rest;
     }
 }
 
-/// Whether bytes are the beginning of a character.
-fn may_go_on(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_err_and(|e| e.valid_up_to() == 0 && e.error_len().is_none())
-}
-
 impl Served {
     fn of_chat(&self, scored: &[Scored]) -> Value {
-        let token = |token, logprob: Option<f32>| {
+        let entry = |token, logprob: Option<f64>| {
             let bytes = self.tokenizer.bytes_of(token);
             json!({"token": self.shown(token), "logprob": logprob, "bytes": bytes})
         };
         let entries = scored.iter().map(|scored| {
-            let mut entry = token(scored.token, scored.logprob);
-            entry["top_logprobs"] = scored.top.iter().map(|&(t, p)| token(t, Some(p))).collect();
-            entry
+            let mut all = entry(scored.token, scored.logprob);
+            all["top_logprobs"] = scored.top.iter().map(|&(t, p)| entry(t, Some(p))).collect();
+            all
         });
         json!({"content": entries.collect::<Vec<_>>(), "refusal": null})
     }
 
-    /// The lists of the older API, and where the text goes on.
-    fn of_completion(&self, scored: &[Scored], begin: usize) -> (Value, usize) {
-        let (mut offset, mut offsets) = (begin, Vec::new());
-        let shown: Vec<String> = scored.iter().map(|scored| self.shown(scored.token)).collect();
-        for text in &shown {
-            offsets.push(offset);
-            offset += text.chars().count();
+    /// The lists of the older API; `offset` characters come before.
+    fn of_completion(&self, scored: &[Scored], offset: &mut usize) -> Value {
+        let mut all =
+            json!({"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []});
+        let mut add = |list: &str, value: Value| {
+            all[list].as_array_mut().map(|list| list.push(value)).unwrap_or_default()
+        };
+        for Scored { token, logprob, top } in scored {
+            // Two tokens may be shown alike: the likelier one stands.
+            let top = top.iter().rev().map(|&(token, logprob)| (self.shown(token), json!(logprob)));
+            let top = logprob.map(|_| Value::Object(top.collect::<Map<_, _>>()));
+            add("text_offset", json!(*offset));
+            *offset += self.shown(*token).chars().count();
+            add("tokens", self.shown(*token).into());
+            add("token_logprobs", json!(logprob));
+            add("top_logprobs", json!(top));
         }
-        let top = scored.iter().map(|scored| match scored.logprob {
-            None => Value::Null,
-            Some(_) => {
-                let mut all = Map::new();
-                // Two tokens may be shown alike: the likelier one stands.
-                for &(token, logprob) in &scored.top {
-                    all.entry(self.shown(token)).or_insert_with(|| json!(logprob));
-                }
-                Value::Object(all)
-            }
-        });
-        let logprobs = json!({
-            "tokens": shown,
-            "token_logprobs": scored.iter().map(|scored| scored.logprob).collect::<Vec<_>>(),
-            "top_logprobs": top.collect::<Vec<_>>(),
-            "text_offset": offsets,
-        });
-        (logprobs, offset)
+        all
     }
 }

@@ -1,7 +1,7 @@
 //! What is asked for: completions and answers, with the defaults of OpenAI's API.
 
-use crate::error::{Refusal, Res};
-use crate::fields::{Fields, expected, read};
+use crate::error::{Refusal, Res, expected};
+use crate::fields::{Fields, UNKNOWN, read};
 use crate::model::Served;
 use llm_core::TokenId;
 use llm_core::generate::{Sampling, Stops};
@@ -12,10 +12,9 @@ use std::hash::{BuildHasher, RandomState};
 /// Most texts of a request.
 const CHOICES: usize = 64;
 /// Most stop texts, and most bytes of each.
-const STOPS: usize = 16;
-const STOP_BYTES: usize = 256;
-/// Most alternatives of a token.
-const TOP: u64 = 20;
+const STOPS: [usize; 2] = [16, 256];
+/// Bounds of the number of a token's alternatives.
+const TOP: [usize; 2] = [0, 20];
 
 /// A request for texts.
 pub struct Ask {
@@ -40,12 +39,13 @@ impl Ask {
     /// `POST /v1/completions`.
     pub fn completion(body: &[u8], served: &Served) -> Res<Ask> {
         read(body, |fields| {
-            let prompts = prompts(fields.take("prompt"), served)?;
-            let most = fields.whole("max_tokens", 0..=u64::MAX)?.unwrap_or(16);
-            let logprobs = fields.whole("logprobs", 0..=TOP)?;
-            let echo = fields.flag("echo")?;
-            fields.usual(&[("suffix", &[json!("")]), ("best_of", &[json!(1)])]);
-            let ask = Ask { prompts, most, logprobs, echo, ..Ask::common(fields, served)? };
+            let mut ask = Ask::common(fields, served)?;
+            ask.prompts = prompts(fields.take("prompt"), served)?;
+            ask.most = fields.whole("max_tokens", [0, usize::MAX])?.unwrap_or(16);
+            ask.logprobs = fields.whole("logprobs", TOP)?;
+            ask.echo = fields.flag("echo")?;
+            fields.usual("suffix", &[json!("")]);
+            fields.usual("best_of", &[json!(1)]);
             ask.checked(served)
         })
     }
@@ -53,95 +53,76 @@ impl Ask {
     /// `POST /v1/chat/completions`.
     pub fn chat(body: &[u8], served: &Served) -> Res<Ask> {
         read(body, |fields| {
-            let turns = turns(fields.take("messages"))?;
-            let prompts = vec![served.question(&turns)?];
-            let newer = fields.whole("max_completion_tokens", 1..=u64::MAX)?;
-            let most = fields.whole("max_tokens", 1..=u64::MAX)?.or(newer).unwrap_or(usize::MAX);
-            let top = fields.whole("top_logprobs", 0..=TOP)?;
-            let logprobs = match (fields.flag("logprobs")?, top) {
-                (true, top) => Some(top.unwrap_or(0)),
-                (false, None | Some(0)) => None,
-                (false, Some(_)) => {
-                    return Err(expected("top_logprobs", "'logprobs': true beside it"));
-                }
-            };
-            let nothing = [json!([])];
-            fields.usual(&[
-                ("tools", &nothing),
-                ("tool_choice", &[json!("none"), json!("auto")]),
-                ("response_format", &[json!({"type": "text"})]),
-                ("modalities", &[json!(["text"])]),
-            ]);
             let common = Ask::common(fields, served)?;
-            let stops = common.stops.and(served.format.end.clone().into_bytes());
-            Ask { prompts, most, logprobs, stops, is_chat: true, ..common }.checked(served)
+            let stops = common.stops.and(served.end());
+            let mut ask = Ask { stops, is_chat: true, ..common };
+            ask.prompts = vec![served.question(&turns(fields.take("messages"))?)?];
+            let any = [1, usize::MAX];
+            let newer = fields.whole("max_completion_tokens", any)?;
+            ask.most = fields.whole("max_tokens", any)?.or(newer).unwrap_or(usize::MAX);
+            let top = fields.whole("top_logprobs", TOP)?.unwrap_or(0);
+            ask.logprobs = fields.flag("logprobs")?.then_some(top);
+            if top > 0 && ask.logprobs.is_none() {
+                return Err(expected("top_logprobs", "'logprobs': true beside it"));
+            }
+            fields.usual("tools", &[json!([])]);
+            fields.usual("tool_choice", &[json!("none"), json!("auto")]);
+            fields.usual("response_format", &[json!({"type": "text"})]);
+            fields.usual("modalities", &[json!(["text"])]);
+            ask.checked(served)
         })
     }
 
     /// What both have.
     fn common(fields: &mut Fields, served: &Served) -> Res<Ask> {
-        if let Some(name) = fields.text("model")?.filter(|name| *name != served.name) {
-            let name: String = name.chars().take(64).collect();
-            let message = format!("there is no model '{name}' here, there is '{}'", served.name);
-            return Err(Refusal { status: 404, ..Refusal::field("model", message) }
-                .coded("model_not_found"));
+        if fields.text("model")?.is_some_and(|name| name != served.name) {
+            let why = format!("there is no such model here, there is '{}'", served.name);
+            let refusal = Refusal::field("model", &why).coded("model_not_found");
+            return Err(Refusal { status: 404, ..refusal });
         }
         fields.text("user")?; // for their statistics
-        let zero = [json!(0), json!(0.0)];
-        fields.usual(&[
-            ("presence_penalty", &zero),
-            ("frequency_penalty", &zero),
-            ("logit_bias", &[json!({})]),
-            ("metadata", &[json!({})]),
-            ("store", &[json!(false)]),
-        ]);
+        for name in ["presence_penalty", "frequency_penalty"] {
+            fields.usual(name, &[json!(0), json!(0.0)]);
+        }
+        for name in ["logit_bias", "metadata"] {
+            fields.usual(name, &[json!({})]);
+        }
+        fields.usual("store", &[json!(false)]);
         let stream = fields.flag("stream")?;
-        let usage = match fields.take("stream_options") {
-            None => false,
-            Some(Value::Object(options)) if stream => {
-                let wanted = options.get("include_usage").and_then(Value::as_bool);
-                let known = ["include_usage", "include_obfuscation"];
-                if let Some(name) = options.keys().find(|name| !known.contains(&name.as_str())) {
-                    return Err(expected("stream_options", &format!("no '{name}'")));
-                }
-                wanted.unwrap_or(false)
-            }
-            Some(_) => {
-                return Err(expected("stream_options", "an object, with 'stream': true beside it"));
-            }
+        let with_usage = |value: &Value| {
+            let obfuscation = ["include_usage", "include_obfuscation"];
+            let known = value.as_object()?.keys().all(|name| obfuscation.contains(&&**name));
+            (stream && known).then(|| value["include_usage"] == true)
         };
-        let seed = match fields.take("seed") {
-            None => RandomState::new().hash_one(0),
-            Some(seed) => seed
-                .as_u64()
-                .or(seed.as_i64().map(|seed| seed as u64))
-                .ok_or_else(|| expected("seed", "a whole number"))?,
-        };
-        let plain = Sampling { seed, ..Sampling::default() };
+        let what = "'include_usage', with 'stream': true beside it";
+        let seed = |value: &Value| value.as_u64().or(value.as_i64().map(|seed| seed as u64));
+        let seed = fields.get("seed", "a whole number", seed)?;
+        let plain = Sampling::default();
         let sampling = Sampling {
+            seed: seed.unwrap_or_else(|| RandomState::new().hash_one(0)),
             temperature: fields.number("temperature")?.unwrap_or(plain.temperature),
             top_p: fields.number("top_p")?.unwrap_or(plain.top_p),
-            top_k: fields.whole("top_k", 0..=u64::MAX)?.unwrap_or(plain.top_k),
+            top_k: fields.whole("top_k", [0, usize::MAX])?.unwrap_or(plain.top_k),
             min_p: fields.number("min_p")?.unwrap_or(plain.min_p),
             ..plain
         };
         sampling.check().map_err(Refusal::of_model)?;
         Ok(Ask {
             prompts: Vec::new(),
-            n: fields.whole("n", 1..=CHOICES as u64)?.unwrap_or(1),
+            n: fields.whole("n", [1, CHOICES])?.unwrap_or(1),
             most: 0,
             sampling,
             stops: stops(fields.take("stop"))?,
             echo: false,
             logprobs: None,
             stream,
-            usage,
+            usage: fields.get("stream_options", what, with_usage)?.unwrap_or(false),
             is_chat: false,
         })
     }
 
     fn checked(self, served: &Served) -> Res<Ask> {
-        if self.n * self.prompts.len() > CHOICES {
+        if self.choices() > CHOICES {
             return Err(expected("n", &format!("at most {CHOICES} texts of all prompts")));
         }
         self.prompts.iter().try_for_each(|prompt| served.check(prompt, self.most))?;
@@ -162,87 +143,82 @@ impl Ask {
 
 /// A text, its tokens, or a list of either.
 fn prompts(value: Option<Value>, served: &Served) -> Res<Vec<Vec<TokenId>>> {
+    let wrong = || expected("prompt", &format!("a text, tokens, or 1 to {CHOICES} of either"));
     let one = |value: &Value| match value {
         Value::String(text) => served.tokens(text),
-        Value::Array(tokens) => tokens.iter().map(|token| number(token, served)).collect(),
-        _ => Err(expected("prompt", "a text, tokens, or a list of either")),
+        Value::Array(_) => tokens(value, served).ok_or_else(wrong),
+        _ => Err(wrong()),
     };
-    match value {
-        None => Err(expected("prompt", "a text, tokens, or a list of either")),
-        Some(Value::Array(list)) if !list.first().is_some_and(Value::is_number) => {
+    match value.as_ref().ok_or_else(wrong)? {
+        Value::Array(list) if !list.first().is_some_and(Value::is_number) => {
             let fits = (1..=CHOICES).contains(&list.len());
-            if !fits {
-                return Err(expected("prompt", &format!("1 to {CHOICES} prompts")));
-            }
-            list.iter().map(one).collect()
+            if fits { list.iter().map(one).collect() } else { Err(wrong()) }
         }
-        Some(value) => Ok(vec![one(&value)?]),
+        value => Ok(vec![one(value)?]),
     }
 }
 
-/// A token's number.
-pub fn number(value: &Value, served: &Served) -> Res<TokenId> {
-    let most = served.tokenizer.vocab_size() as u64;
-    let known = value.as_u64().filter(|&token| token < most).map(|token| token as TokenId);
-    known.ok_or_else(|| expected("prompt", &format!("token numbers below {most}")))
+/// The numbers of tokens in a list.
+pub fn tokens(value: &Value, served: &Served) -> Option<Vec<TokenId>> {
+    let known = |token: &u64| *token < served.tokenizer.vocab_size() as u64;
+    let number = |value: &Value| value.as_u64().filter(known).map(|token| token as TokenId);
+    value.as_array()?.iter().map(number).collect()
 }
 
 fn stops(value: Option<Value>) -> Res<Stops> {
-    let wrong = || expected("stop", &format!("at most {STOPS} texts of 1 to {STOP_BYTES} bytes"));
+    let [most, bytes] = STOPS;
     let texts = match value {
         None => Vec::new(),
         Some(Value::Array(texts)) => texts,
         Some(text) => vec![text],
     };
-    let bytes = |text: Value| match text {
-        Value::String(text) if (1..=STOP_BYTES).contains(&text.len()) => Ok(text.into_bytes()),
-        _ => Err(wrong()),
+    let text = |text: &Value| {
+        let text = text.as_str().filter(|text| (1..=bytes).contains(&text.len()));
+        text.map(|text| text.as_bytes().to_vec())
     };
-    if texts.len() > STOPS {
-        return Err(wrong());
-    }
-    Ok(Stops::new(texts.into_iter().map(bytes).collect::<Res<Vec<_>>>()?))
+    let all: Option<Vec<_>> = texts.iter().map(text).collect();
+    let all = all.filter(|all| all.len() <= most).map(Stops::new);
+    all.ok_or_else(|| expected("stop", &format!("at most {most} texts of 1 to {bytes} bytes")))
 }
 
 /// Messages of a conversation.
 pub fn turns(value: Option<Value>) -> Res<Vec<Turn>> {
-    let Some(Value::Array(messages)) = value.filter(|value| *value != json!([])) else {
-        return Err(expected("messages", "a list of messages"));
-    };
-    messages.into_iter().map(turn).collect()
+    match value {
+        Some(Value::Array(messages)) if !messages.is_empty() => messages.iter().map(turn).collect(),
+        _ => Err(expected("messages", "a list of messages")),
+    }
 }
 
-fn turn(message: Value) -> Res<Turn> {
-    let Value::Object(mut message) = message else {
-        return Err(expected("messages", "objects with 'role' and 'content'"));
-    };
-    let role = match message.remove("role").as_ref().and_then(Value::as_str) {
+fn turn(message: &Value) -> Res<Turn> {
+    let wrong = |what: &str| expected("messages", what);
+    let role = match message["role"].as_str() {
         Some("system" | "developer") => "system",
         Some("user") => "user",
         Some("assistant") => "assistant",
-        _ => return Err(expected("messages", "the roles system, user and assistant")),
+        _ => return Err(wrong("a 'role' of system, user or assistant")),
     };
-    let text = match message.remove("content") {
-        Some(Value::String(text)) => text,
-        Some(Value::Array(parts)) => parts.iter().map(part).collect::<Res<String>>()?,
-        _ => return Err(expected("messages", "a text as 'content'")),
+    let part = |part: &Value| {
+        (part["type"] == "text").then(|| part["text"].as_str()).flatten().map(String::from)
+    };
+    let text = match &message["content"] {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => parts.iter().map(part).collect(),
+        _ => None,
     };
     // lm-evaluation-harness says of each message that it is a text.
-    let usual = |name: &str, value: &Value| value.is_null() || name == "type" && *value == "text";
-    if let Some((name, _)) = message.iter().find(|(name, value)| !usual(name, value)) {
+    let known = |(name, value): (&String, &Value)| {
+        ["role", "content"].contains(&&**name)
+            || value.is_null()
+            || name == "type" && *value == "text"
+    };
+    if let Some((name, _)) =
+        message.as_object().and_then(|all| all.iter().find(|field| !known(*field)))
+    {
         let name: String = name.chars().take(64).collect();
-        return Err(Refusal::field(
-            "messages",
-            format!("'messages': '{name}' is not supported by this server"),
-        ));
+        return Err(wrong(&format!("no '{name}' in a message; {UNKNOWN}")));
     }
-    Ok(Turn::new(role, text))
-}
-
-fn part(part: &Value) -> Res<&str> {
-    let is_text = part["type"] == "text";
-    let text = part["text"].as_str().filter(|_| is_text);
-    text.ok_or_else(|| {
-        expected("messages", "parts of the type 'text'; this model reads nothing else")
-    })
+    Ok(Turn::new(
+        role,
+        text.ok_or_else(|| wrong("a text as 'content', or parts of the type 'text'"))?,
+    ))
 }

@@ -1,8 +1,8 @@
 //! The maps of a token: what each head of each layer looks at from there.
 
-use crate::ask::{number, turns};
-use crate::error::{Refusal, Res};
-use crate::fields::{expected, read};
+use crate::ask::{tokens, turns};
+use crate::error::{Refusal, Res, expected};
+use crate::fields::read;
 use crate::model::Served;
 use llm_core::model::Probe;
 use llm_core::ndarray::ArrayView2;
@@ -21,25 +21,20 @@ pub struct Look {
 }
 
 impl Look {
-    /// `POST /attention`: `tokens`, or a text as `prompt`, or `messages` with what was answered as `answer`.
+    /// `POST /attention`: `tokens`, or a text as `prompt`, or `messages`; behind them an `answer`.
     pub fn read(body: &[u8], served: &Served) -> Res<Look> {
         read(body, |fields| {
-            let given = [fields.take("tokens"), fields.take("prompt"), fields.take("messages")];
-            let answer = fields.text("answer")?;
-            let mut tokens = match given {
-                [Some(Value::Array(tokens)), None, None] => {
-                    tokens.iter().map(|token| number(token, served)).collect::<Res<_>>()?
-                }
-                [None, Some(Value::String(text)), None] => served.tokens(&text)?,
-                [None, None, messages @ Some(_)] => served.question(&turns(messages)?)?,
-                _ => {
-                    return Err(expected("tokens", "tokens, or a text as 'prompt', or 'messages'"));
-                }
+            let given = fields.get("tokens", "numbers of tokens", |value| tokens(value, served))?;
+            let mut tokens = match (given, fields.text("prompt")?, fields.take("messages")) {
+                (Some(tokens), None, None) => tokens,
+                (None, Some(text), None) => served.tokens(&text)?,
+                (None, None, messages @ Some(_)) => served.question(&turns(messages)?)?,
+                _ => return Err(expected("tokens", "tokens, or 'prompt', or 'messages'")),
             };
-            tokens.extend(served.tokens(&answer.unwrap_or_default())?);
+            tokens.extend(served.tokens(&fields.text("answer")?.unwrap_or_default())?);
             served.check(&tokens, 0)?;
             let last = tokens.len() - 1;
-            let position = fields.whole("position", 0..=last as u64)?.unwrap_or(last);
+            let position = fields.whole("position", [0, last])?.unwrap_or(last);
             Ok(Look { tokens, position })
         })
     }
@@ -47,22 +42,18 @@ impl Look {
     /// Row `position` of P in each layer and head: `maps[layer][head][position]`.
     pub fn answer(&self, model: &TinyGPT, served: &Served) -> Res<Value> {
         let Look { ref tokens, position } = *self;
-        let (layers, heads) = (model.config().n_layers, model.attention().spec().n_heads);
+        let (layers, heads) = (model.config().n_layers, model.attention().spec().n_heads.max(1));
         if layers * heads * (position + 1) > MOST {
-            return Err(Refusal::new(
-                400,
-                format!("{layers} layers of {heads} heads are too many to show"),
-            ));
+            return Err(Refusal::new(400, "there are too many heads to show them all"));
         }
         let rows = Rows { position, heads, rows: Mutex::new(vec![Vec::new(); layers * heads]) };
-        let read = &tokens[..=position];
-        no_grad(|| model.forward(read, [1, read.len()], Some(&rows))).map_err(Refusal::of_model)?;
+        no_grad(|| model.forward(&tokens[..=position], [1, position + 1], Some(&rows)))
+            .map_err(Refusal::of_model)?;
         let rows = rows.rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let maps: Vec<&[Vec<f64>]> = rows.chunks(heads.max(1)).collect();
-        let shown: Vec<String> = tokens.iter().map(|&token| served.shown(token)).collect();
+        let maps: Vec<_> = rows.chunks(heads).collect();
+        let text: Vec<String> = tokens.iter().map(|&token| served.shown(token)).collect();
         Ok(json!({
-            "object": "attention", "model": served.name, "position": position, "layers": layers,
-            "heads": heads, "tokens": tokens, "text": shown, "maps": maps,
+            "layers": layers, "heads": heads, "position": position, "tokens": tokens, "text": text, "maps": maps,
         }))
     }
 }
@@ -77,10 +68,8 @@ struct Rows {
 impl Probe for Rows {
     fn head(&self, layer: usize, _sequence: usize, head: usize, probs: ArrayView2<'_, f32>) {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(row) = rows.get_mut(layer * self.heads + head) {
-            // Four digits are more than a picture has.
-            let short = |p: &f32| (f64::from(*p) * 1e4).round() / 1e4;
-            *row = probs.row(self.position).iter().map(short).collect();
-        }
+        // Four digits are more than a picture has.
+        let short = |p: &f32| (f64::from(*p) * 1e4).round() / 1e4;
+        rows[layer * self.heads + head] = probs.row(self.position).iter().map(short).collect();
     }
 }

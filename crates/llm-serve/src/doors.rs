@@ -7,8 +7,8 @@ use hyper::service::service_fn;
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Most connections.
@@ -22,59 +22,49 @@ const STACK: usize = 1 << 20;
 /// For answers that were cut to be sent.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
-/// The connections that are open.
-type Open = Arc<Mutex<HashMap<u64, Socket>>>;
+/// The connections that are open, and whether no more are let in.
+#[derive(Clone, Default)]
+pub struct Doors(Arc<(Mutex<HashMap<u64, Socket>>, AtomicBool)>);
 
-/// The thread that lets clients in, and the clients.
-pub struct Doors {
-    thread: JoinHandle<()>,
-    open: Open,
-}
+impl Doors {
+    /// Lets clients in from now on.
+    pub fn open(listener: TcpListener, service: Arc<Service>) -> Doors {
+        let doors = Doors::default();
+        let inside = doors.clone();
+        thread::spawn(move || {
+            for (number, stream) in (0..).zip(listener.incoming()) {
+                match stream {
+                    _ if inside.0.1.load(Ordering::SeqCst) => break,
+                    Ok(stream) => inside.let_in(number, stream, &service),
+                    // There may be no file handle left: some are soon.
+                    Err(_) => thread::sleep(Duration::from_millis(20)),
+                }
+            }
+        });
+        doors
+    }
 
-/// Lets clients in until `closing`.
-pub fn open(listener: TcpListener, service: Arc<Service>, closing: Arc<AtomicBool>) -> Doors {
-    let open = Open::default();
-    let inside = open.clone();
-    let thread = thread::spawn(move || {
-        for (number, stream) in (0..).zip(listener.incoming()) {
-            if closing.load(Ordering::SeqCst) {
-                break;
-            }
-            match stream {
-                Ok(stream) => let_in(number, stream, &service, &inside),
-                // There may be no file handle left: some are soon.
-                Err(_) => thread::sleep(Duration::from_millis(20)),
-            }
+    /// Waits until what was cut is sent, then ends all connections.
+    pub fn close(&self, address: SocketAddr) {
+        self.0.1.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(address); // the last one, at which the thread sees it
+        let until = Instant::now() + LAST_WORDS;
+        let is_busy = || self.sockets().values().any(|socket| socket.idle_since().is_none());
+        while is_busy() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
         }
-    });
-    Doors { thread, open }
-}
-
-/// Waits until what was cut is sent, then ends all connections.
-pub fn close(doors: Doors, address: SocketAddr) {
-    let Doors { thread, open } = doors;
-    let _ = TcpStream::connect(address); // the last that is let in
-    let until = Instant::now() + LAST_WORDS;
-    let busy = || locked(&open).values().any(|socket| socket.idle_since().is_none());
-    while busy() && Instant::now() < until {
-        thread::sleep(Duration::from_millis(5));
+        self.sockets().values().for_each(Socket::close);
     }
-    locked(&open).values().for_each(Socket::close);
-    if TcpStream::connect(address).is_err() {
-        let _ = thread.join();
+
+    fn sockets(&self) -> MutexGuard<'_, HashMap<u64, Socket>> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-fn locked(open: &Open) -> std::sync::MutexGuard<'_, HashMap<u64, Socket>> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn let_in(number: u64, stream: TcpStream, service: &Arc<Service>, open: &Open) {
-    let Ok(socket) = Socket::new(stream) else { return };
-    {
-        let mut open = locked(open);
+    fn let_in(&self, number: u64, stream: TcpStream, service: &Arc<Service>) {
+        let Ok(socket) = Socket::new(stream) else { return };
+        let mut open = self.sockets();
         if open.len() >= MOST {
-            let idle = open.iter().filter_map(|(&number, s)| Some((s.idle_since()?, number)));
+            let idle = open.iter().filter_map(|(number, open)| Some((open.idle_since()?, *number)));
             // Where all are being answered, the new one goes.
             match idle.min().and_then(|(_, number)| open.remove(&number)) {
                 Some(idle) => idle.close(),
@@ -82,19 +72,20 @@ fn let_in(number: u64, stream: TcpStream, service: &Arc<Service>, open: &Open) {
             }
         }
         open.insert(number, socket.clone());
-    }
-    let (service, all) = (service.clone(), open.clone());
-    let spawned = thread::Builder::new().stack_size(STACK).spawn(move || {
-        answer(socket, &service);
-        locked(&all).remove(&number);
-    });
-    if spawned.is_err() {
-        locked(open).remove(&number);
+        drop(open);
+        let (service, doors) = (service.clone(), self.clone());
+        let spawned = thread::Builder::new().stack_size(STACK).spawn(move || {
+            answer(&socket, &service);
+            doors.sockets().remove(&number);
+        });
+        if spawned.is_err() {
+            self.sockets().remove(&number);
+        }
     }
 }
 
 /// Answers a connection's requests, one after the other.
-fn answer(socket: Socket, service: &Arc<Service>) {
+fn answer(socket: &Socket, service: &Arc<Service>) {
     let of = |request| service.clone().answer(request, socket.clone());
     let mut http = http1::Builder::new();
     // No byte is read while an answer is made: a read waits.

@@ -5,13 +5,12 @@ use crate::attention::Look;
 use crate::error::{Refusal, Res, stopping};
 use crate::model::Served;
 use llm_core::generate::{Choice, Stops, Writers};
-use llm_core::kernels::cross_entropy::log_sum_exp;
 use llm_core::kernels::small::SmallKind;
 use llm_core::{TinyGPT, TokenId};
 use llm_run::Result;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
-use std::ops::ControlFlow;
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -39,27 +38,21 @@ pub enum What {
     /// A token, and what is certain to be in the text.
     Token(Scored, Vec<u8>),
     /// The end, why, and what was held back before it.
-    End(Finish, Vec<u8>),
+    End(&'static str, Vec<u8>),
     Failed(Refusal),
 }
 
 /// A token and its log-probability.
+#[derive(Default)]
 pub struct Scored {
     pub token: TokenId,
     /// Nothing for the first of a prompt.
-    pub logprob: Option<f32>,
+    pub logprob: Option<f64>,
     /// The likeliest tokens in its place.
-    pub top: Vec<(TokenId, f32)>,
+    pub top: Vec<(TokenId, f64)>,
 }
 
-/// Why a text ended, as OpenAI's API says it.
-#[derive(Clone, Copy)]
-pub enum Finish {
-    Stop,
-    Length,
-}
-
-/// How it ended.
+/// How a server ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped {
     /// Texts that were being written, or waited to be.
@@ -68,8 +61,8 @@ pub struct Stopped {
     pub written: u64,
 }
 
-/// A text that is written.
-struct Active {
+/// A text of a request, from the time that it waits for a place.
+struct Text {
     ask: Arc<Ask>,
     to: Sender<Event>,
     choice: usize,
@@ -84,9 +77,9 @@ pub struct Engine<'m> {
     model: &'m TinyGPT,
     writers: Writers<'m>,
     served: Arc<Served>,
-    active: HashMap<u64, Active>,
+    active: HashMap<u64, Text>,
     /// Texts of the request that was taken last which have no place yet.
-    waiting: VecDeque<(Arc<Ask>, Sender<Event>, usize)>,
+    waiting: VecDeque<Text>,
     written: u64,
 }
 
@@ -103,30 +96,27 @@ impl<'m> Engine<'m> {
 
     /// Works until `stop` says so; then what was under way is cut, and told so.
     pub fn run(mut self, jobs: &Receiver<Job>, stop: impl Fn() -> bool) -> Stopped {
-        while !stop() {
-            if self.take(jobs).is_break() {
-                break;
-            }
+        while !stop() && self.take(jobs).is_continue() {
             self.place();
-            if !self.writers.is_empty() {
-                self.step();
+            self.step();
+        }
+        for job in jobs.try_iter() {
+            match job {
+                Job::Write(ask, to) => self.wait(ask, to),
+                Job::Look(_, to) => drop(to.send(Err(stopping()))),
             }
         }
-        let queued = jobs.try_iter().filter_map(|job| match job {
-            Job::Write(ask, to) => Some((ask, to)),
-            Job::Look(_, to) => {
-                let _ = to.send(Err(stopping()));
-                None
-            }
-        });
-        let mut cut = self.active.len() + self.waiting.len();
-        for (ask, to) in queued {
-            cut += ask.choices();
-            tell(&to, 0, What::Failed(stopping()));
-        }
-        self.active.values().for_each(|text| tell(&text.to, text.choice, What::Failed(stopping())));
-        self.waiting.iter().for_each(|(_, to, choice)| tell(to, *choice, What::Failed(stopping())));
+        let under_way = self.active.into_values().chain(self.waiting);
+        let cut = under_way.inspect(|text| _ = text.say(What::Failed(stopping()))).count();
         Stopped { cut, written: self.written }
+    }
+
+    fn wait(&mut self, ask: Arc<Ask>, to: Sender<Event>) {
+        self.waiting.extend((0..ask.choices()).map(|choice| {
+            let left = ask.most.min(self.served.context - ask.choice(choice).0.len());
+            let (ask, to, stops) = (ask.clone(), to.clone(), ask.stops.clone());
+            Text { ask, to, choice, stops, left, scored: 0 }
+        }));
     }
 
     /// Takes requests while there are places for their texts.
@@ -137,51 +127,34 @@ impl<'m> Engine<'m> {
                 false => jobs.try_recv().map_err(|_| RecvTimeoutError::Timeout),
             };
             match job {
-                Ok(Job::Write(ask, to)) => {
-                    let all = 0..ask.choices();
-                    self.waiting.extend(all.map(|choice| (ask.clone(), to.clone(), choice)));
-                }
-                Ok(Job::Look(look, to)) => {
-                    let _ = to.send(look.answer(self.model, &self.served));
-                }
+                Ok(Job::Write(ask, to)) => self.wait(ask, to),
+                Ok(Job::Look(look, to)) => drop(to.send(look.answer(self.model, &self.served))),
                 Err(RecvTimeoutError::Timeout) => break,
-                Err(RecvTimeoutError::Disconnected) => return ControlFlow::Break(()),
+                Err(RecvTimeoutError::Disconnected) => return Break(()),
             }
         }
-        ControlFlow::Continue(())
+        Continue(())
     }
 
     /// Gives waiting texts their places.
     fn place(&mut self) {
         while self.writers.room() > 0
-            && let Some((ask, to, choice)) = self.waiting.pop_front()
+            && let Some(mut text) = self.waiting.pop_front()
         {
-            let scored = ask.echo && ask.logprobs.is_some();
-            let (prompt, sampling) = ask.choice(choice);
-            let left = ask.most.min(self.served.context - prompt.len());
+            let scored = text.ask.echo && text.ask.logprobs.is_some();
+            let (prompt, sampling) = text.ask.choice(text.choice);
+            let first = Scored { token: prompt[0], ..Scored::default() };
             // Also how it is noticed that the client of a text has left before its turn.
-            let begun = match scored {
-                true => {
-                    let top = Vec::new();
-                    What::Prompt(vec![Scored { token: prompt[0], logprob: None, top }])
-                }
-                false => What::Prompt(Vec::new()),
-            };
-            if to.send(Event { choice, what: begun }).is_err() {
+            if text.say(What::Prompt(scored.then_some(first).into_iter().collect())).is_break() {
                 continue;
             }
-            if left == 0 && !scored {
-                self.written += 1;
-                tell(&to, choice, What::End(Finish::Length, Vec::new()));
+            if text.left == 0 && !scored {
+                self.written += u64::from(text.end("length").is_break());
                 continue;
             }
-            match self.writers.join(prompt, left, sampling, scored) {
-                Ok(number) => {
-                    let (stops, scored) = (ask.stops.clone(), 0);
-                    let text = Active { stops, ask, to, choice, left, scored };
-                    self.active.insert(number, text);
-                }
-                Err(e) => tell(&to, choice, What::Failed(Refusal::of_model(e))),
+            match self.writers.join(prompt, text.left, sampling, scored) {
+                Ok(number) => drop(self.active.insert(number, text)),
+                Err(e) => drop(text.say(What::Failed(Refusal::of_model(e)))),
             }
         }
     }
@@ -190,99 +163,81 @@ impl<'m> Engine<'m> {
     fn step(&mut self) {
         let Engine { writers, active, served, written, .. } = self;
         let mut ended = Vec::new();
-        let stepped = writers.step(|number, choice, scores| {
-            let Some(text) = active.get_mut(&number) else { return };
-            if text.hear(choice, scores, served).is_break() {
+        let stepped = writers.step(|number, drawn, scores| {
+            if active
+                .get_mut(&number)
+                .is_none_or(|text| text.hear(drawn, scores, served).is_break())
+            {
                 ended.push(number);
             }
         });
         if let Err(e) = stepped {
             let why = Refusal::of_model(e);
-            for (number, text) in active.drain() {
-                tell(&text.to, text.choice, What::Failed(why.clone()));
-                writers.leave(number);
-            }
-            return;
+            ended = active.keys().copied().collect();
+            active.values().for_each(|text| _ = text.say(What::Failed(why.clone())));
         }
         for number in ended {
-            active.remove(&number);
+            *written += u64::from(active.remove(&number).is_some());
             writers.leave(number);
-            *written += 1;
         }
     }
 }
 
-impl Active {
+impl Text {
     /// What the writer says; whether to go on.
     fn hear(&mut self, drawn: Option<Choice>, scores: &[f32], served: &Served) -> ControlFlow<()> {
-        let v = served.tokenizer.vocab_size();
-        let Some(Choice { token, logprob }) = drawn else {
+        let Some(Choice { token, .. }) = drawn else {
             let prompt = self.ask.choice(self.choice).0;
-            let tokens = &prompt[(self.scored + 1).min(prompt.len())..];
-            let all: Vec<Scored> = scores
-                .chunks_exact(v)
-                .zip(tokens)
-                .map(|(scores, &token)| self.scored(token, scores))
-                .collect();
-            self.scored += scores.len() / v;
-            let whole = self.scored == prompt.len();
-            self.say(What::Prompt(all))?;
-            return if whole && self.left == 0 {
-                self.end(Finish::Length)
-            } else {
-                ControlFlow::Continue(())
-            };
+            let rows = scores.chunks_exact(served.tokenizer.vocab_size());
+            self.scored += rows.len();
+            let (first, whole) = (self.scored + 1 - rows.len(), self.scored == prompt.len());
+            let pairs = rows.zip(prompt.iter().skip(first));
+            self.say(What::Prompt(pairs.map(|(row, &token)| self.scored(token, row)).collect()))?;
+            return if whole && self.left == 0 { self.end("length") } else { Continue(()) };
         };
         self.left -= 1;
         if Some(token) == served.tokenizer.end_of_text() {
-            return self.end(Finish::Stop);
+            return self.end("stop");
         }
-        let scored = match self.ask.logprobs {
-            Some(_) => Scored { logprob: Some(logprob), ..self.scored(token, scores) },
-            None => Scored { token, logprob: Some(logprob), top: Vec::new() },
-        };
         let (bytes, stop) = self.stops.push(served.tokenizer.bytes_of(token));
+        let scored = match self.ask.logprobs {
+            Some(_) => self.scored(token, scores),
+            None => Scored::default(),
+        };
         self.say(What::Token(scored, bytes))?;
         match (stop, self.left) {
-            (true, _) => self.end(Finish::Stop),
-            (false, 0) => self.end(Finish::Length),
-            (false, _) => ControlFlow::Continue(()),
+            (true, _) => self.end("stop"),
+            (false, 0) => self.end("length"),
+            (false, _) => Continue(()),
         }
     }
 
-    fn end(&mut self, finish: Finish) -> ControlFlow<()> {
+    fn end(&mut self, finish: &'static str) -> ControlFlow<()> {
         let rest = self.stops.finish();
         self.say(What::End(finish, rest))?;
-        ControlFlow::Break(())
+        Break(())
     }
 
     /// Breaks where no one hears it any more.
     fn say(&self, what: What) -> ControlFlow<()> {
-        match self.to.send(Event { choice: self.choice, what }) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
+        let said = self.to.send(Event { choice: self.choice, what });
+        said.map_or(Break(()), Continue)
     }
 
-    /// The log-probability of a token among the scores `[V]`, and the likeliest ones.
+    /// The log-probability of a token among the scores `[V]`, and the likeliest ones; in f64, for whoever adds up.
     fn scored(&self, token: TokenId, scores: &[f32]) -> Scored {
-        let mut lse = [0.0];
-        log_sum_exp(&mut lse, scores, scores.len());
         let n = self.ask.logprobs.unwrap_or(0);
         let mut top: Vec<(TokenId, f32)> = Vec::with_capacity(n + 1);
-        for (other, &score) in scores.iter().enumerate() {
+        for (other, &score) in (0..).zip(scores) {
             if top.len() < n || top.last().is_some_and(|last| score > last.1) {
-                let place = top.partition_point(|better| better.1 >= score);
-                top.insert(place, (other as TokenId, score));
+                top.insert(top.partition_point(|better| better.1 >= score), (other, score));
                 top.truncate(n);
             }
         }
-        top.iter_mut().for_each(|(_, score)| *score -= lse[0]);
-        Scored { token, logprob: Some(scores[token as usize] - lse[0]), top }
+        let most = f64::from(scores.iter().copied().fold(f32::MIN, f32::max));
+        let sum: f64 = scores.iter().map(|&x| (f64::from(x) - most).exp()).sum();
+        let logprob = |score: f32| f64::from(score) - most - sum.ln();
+        let top = top.into_iter().map(|(token, score)| (token, logprob(score))).collect();
+        Scored { token, logprob: Some(logprob(scores[token as usize])), top }
     }
-}
-
-/// Tells a client that may have left.
-fn tell(to: &Sender<Event>, choice: usize, what: What) {
-    let _ = to.send(Event { choice, what });
 }

@@ -23,10 +23,10 @@ impl Refusal {
         Refusal { status, message: message.into(), param: None, code: None }
     }
 
-    /// A field that cannot be.
-    pub fn field(name: &str, message: impl Into<String>) -> Refusal {
-        let param = Some(name.chars().take(64).collect());
-        Refusal { param, ..Refusal::new(400, message) }
+    /// A field that cannot be, of the name that stands first in quotes.
+    pub fn field(name: &str, why: &str) -> Refusal {
+        let name: String = name.chars().take(64).collect();
+        Refusal { param: Some(name.clone()), ..Refusal::new(400, format!("'{name}': {why}")) }
     }
 
     pub fn coded(self, code: &'static str) -> Refusal {
@@ -35,13 +35,8 @@ impl Refusal {
 
     /// What the model said of its settings, or of itself.
     pub fn of_model(error: Error) -> Refusal {
-        match error {
-            Error::Config { field, reason } => {
-                Refusal::field(field, format!("'{field}': {reason}"))
-            }
-            Error::Shape { .. } | Error::TokenOutOfRange { .. } => {
-                Refusal::new(400, error.to_string())
-            }
+        match &error {
+            Error::Config { field, reason } => Refusal::field(field, &reason.to_string()),
             other => Refusal::new(500, other.to_string()),
         }
     }
@@ -57,6 +52,11 @@ impl Refusal {
         let Refusal { message, param, code, .. } = self;
         json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
     }
+}
+
+/// A value of another kind than is expected.
+pub fn expected(name: &str, what: &str) -> Refusal {
+    Refusal::field(name, &format!("expected {what}"))
 }
 
 /// The server ends.

@@ -2,12 +2,11 @@
 
 use crate::error::{Refusal, Res};
 use hyper::HeaderMap;
-use hyper::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
+use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use llm_core::base::system_reason;
 use llm_core::message;
 use llm_run::{Result, RunError};
 use std::fmt;
-use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
 /// Where a server listens, and who may ask.
@@ -31,10 +30,7 @@ pub struct Guard {
 
 impl fmt::Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Access { host, port, key, origins, .. } = self;
-        let mut fields = f.debug_struct("Access");
-        fields.field("host", host).field("port", port).field("has_key", &key.is_some());
-        fields.field("origins", origins).finish()
+        f.debug_struct("Access").field("host", &self.host).finish_non_exhaustive() // not the key
     }
 }
 
@@ -44,7 +40,7 @@ impl Access {
         Access { port, ..Access::default() }
     }
 
-    pub(crate) fn listen(&self) -> Result<TcpListener> {
+    pub(crate) fn listen(self) -> Result<(TcpListener, SocketAddr, Guard)> {
         let (host, port) = (self.host.as_deref().unwrap_or("127.0.0.1"), self.port);
         let fits = |key: &String| !key.is_empty() && key.bytes().all(|b| b.is_ascii_graphic());
         if !self.key.iter().all(fits) {
@@ -52,24 +48,18 @@ impl Access {
                 "a key is of printable ASCII without spaces, at least one character"
             )));
         }
-        let refused = |e: io::Error| {
-            RunError::Data(message!("cannot listen on {}:{}: {}", host, port, system_reason(&e)))
-        };
-        let addresses = (host, port).to_socket_addrs().map_err(refused)?;
-        let addresses: Vec<SocketAddr> = addresses.collect();
-        if self.key.is_none() && !addresses.iter().all(|address| address.ip().is_loopback()) {
-            return Err(RunError::Usage(message!(
-                "others reach the address {}: it needs a key",
-                host
-            )));
+        let refused = |e| message!("cannot listen on {}:{}: {}", host, port, system_reason(&e));
+        let refused = |e| RunError::Data(refused(e));
+        let all: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(refused)?.collect();
+        let is_local = all.iter().all(|address| address.ip().is_loopback());
+        if self.key.is_none() && !is_local {
+            let why = message!("others reach the address {}: it needs a key", host);
+            return Err(RunError::Usage(why));
         }
-        TcpListener::bind(&addresses[..]).map_err(refused)
-    }
-
-    /// Access to a server that listens there.
-    pub(crate) fn at(self, address: SocketAddr) -> Guard {
+        let listener = TcpListener::bind(&all[..]).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
         let access = Access { port: address.port(), ..self };
-        Guard { access, is_local: address.ip().is_loopback() }
+        Ok((listener, address, Guard { access, is_local }))
     }
 }
 
@@ -81,10 +71,9 @@ impl Guard {
         if self.is_local && !self.is_own(host) {
             return Err(Refusal::new(403, "the header Host names another machine"));
         }
-        if let Some(origin) = only(headers, &ORIGIN)?
-            && origin.strip_prefix("http://") != Some(host)
-            && !self.access.origins.iter().any(|allowed| allowed == origin)
-        {
+        let of_this_page = |origin: &str| origin.strip_prefix("http://") == Some(host);
+        let origin = only(headers, &ORIGIN)?;
+        if !origin.is_none_or(of_this_page) && self.allowed(headers).is_none() {
             return Err(Refusal::new(
                 403,
                 "a page from elsewhere may not ask (see --allow-origin)",
@@ -92,7 +81,10 @@ impl Guard {
         }
         let Some(key) = self.access.key.as_ref().filter(|_| !is_public) else { return Ok(()) };
         let said = only(headers, &AUTHORIZATION)?.and_then(|said| said.strip_prefix("Bearer "));
-        match said.is_some_and(|said| is_same(said.as_bytes(), key.as_bytes())) {
+        // Equality that takes as long whatever is equal.
+        let pairs = said.unwrap_or_default().bytes().zip(key.bytes());
+        let differ = pairs.fold(0, |differ, (a, b)| differ | (a ^ b));
+        match said.map(str::len) == Some(key.len()) && differ == 0 {
             true => Ok(()),
             false => {
                 Err(Refusal::new(401, "the API key is missing or wrong").coded("invalid_api_key"))
@@ -101,35 +93,23 @@ impl Guard {
     }
 
     fn is_own(&self, host: &str) -> bool {
-        let name = host.strip_suffix(&format!(":{}", self.access.port));
-        // Port 80 is left out.
-        let name = name.or((self.access.port == 80).then_some(host));
-        name.is_some_and(|name| {
-            ["127.0.0.1", "[::1]"].contains(&name) || name.eq_ignore_ascii_case("localhost")
-        })
+        let port = self.access.port;
+        let name = host.strip_suffix(&format!(":{port}")).or((port == 80).then_some(host));
+        let own = ["127.0.0.1", "[::1]", "localhost"];
+        name.is_some_and(|name| own.iter().any(|own| own.eq_ignore_ascii_case(name)))
     }
 
     /// The page that may read the answer, if its address was allowed.
-    pub fn allowed<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
-        let origin = headers.get(ORIGIN)?.to_str().ok()?;
-        self.access.origins.iter().any(|allowed| allowed == origin).then_some(origin)
+    pub fn allowed<'h>(&self, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
+        let origin = headers.get(ORIGIN)?;
+        self.access.origins.iter().any(|allowed| *allowed == *origin).then_some(origin)
     }
 }
 
 /// A header's value, of which there is at most one.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Res<Option<&'h str>> {
     let mut all = headers.get_all(name).iter();
-    match (all.next(), all.next()) {
-        (None, _) => Ok(None),
-        (Some(value), None) => match value.to_str() {
-            Ok(value) => Ok(Some(value)),
-            Err(_) => Err(Refusal::new(400, format!("the header {name} is no text"))),
-        },
-        (Some(_), Some(_)) => Err(Refusal::new(400, format!("the header {name} is there twice"))),
-    }
-}
-
-/// Equality that takes as long whatever is equal.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+    let value = all.next().map(HeaderValue::to_str).transpose();
+    let value = value.ok().filter(|_| all.next().is_none());
+    value.ok_or_else(|| Refusal::new(400, format!("one header {name} is expected, a text")))
 }

@@ -57,22 +57,24 @@ mod routes;
 
 mod doors;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 pub use engine::{Stopped, WRITERS};
 pub use guard::Access;
 
+use doors::Doors;
 use engine::{Engine, Job};
 use llm_core::TinyGPT;
-use llm_core::base::system_reason;
 use llm_core::kernels::small::SmallKind;
 use llm_core::tokenizer::Tokenizer;
-use llm_run::{Result, RunError};
+use llm_run::Result;
 use model::Served;
 use routes::Service;
 use std::fmt;
-use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 
 /// Requests that wait for a place; more are refused.
@@ -104,20 +106,17 @@ impl Server {
     /// Listens where `access` says; `name` is the model's for clients.
     ///
     /// # Errors
-    /// [`RunError::Usage`] for an address that others reach, without a key; [`RunError::Data`] with what the system
-    /// says of the address, or a template that cannot be used.
+    /// [`RunError::Usage`](llm_run::RunError::Usage) for an address that others reach, without a key;
+    /// [`RunError::Data`](llm_run::RunError::Data) with what the system says of the address.
     pub fn bind(
         access: Access,
         name: &str,
         model: &TinyGPT,
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Server> {
-        let listener = access.listen()?;
-        let system = |e: io::Error| RunError::Data(system_reason(&e));
-        let address = listener.local_addr().map_err(system)?;
-        let served = Served::new(name, model, tokenizer)?;
+        let (listener, address, guard) = access.listen()?;
+        let served = Served::new(name, model, tokenizer);
         let (to_engine, jobs) = sync_channel(QUEUE);
-        let guard = access.at(address);
         Ok(Server {
             listener,
             address,
@@ -134,7 +133,7 @@ impl Server {
     /// Answers until `stop` says so, which is asked many times a second: on this thread, in whose pool it computes.
     ///
     /// # Errors
-    /// [`RunError::Core`] where there is no room for the writers.
+    /// [`RunError::Core`](llm_run::RunError::Core) where there is no room for the writers.
     pub fn run(
         self,
         model: &TinyGPT,
@@ -142,11 +141,9 @@ impl Server {
         stop: impl Fn() -> bool,
     ) -> Result<Stopped> {
         let engine = Engine::new(model, weights, self.service.served.clone())?;
-        let closing = Arc::new(AtomicBool::new(false));
-        let doors = doors::open(self.listener, self.service, closing.clone());
+        let doors = Doors::open(self.listener, self.service);
         let stopped = engine.run(&self.jobs, stop);
-        closing.store(true, Ordering::SeqCst);
-        doors::close(doors, self.address);
+        doors.close(self.address);
         Ok(stopped)
     }
 }

@@ -1,8 +1,8 @@
 //! Answers as they come: all at once, or event by event.
 
 use crate::answer::Answer;
-use crate::engine::Event;
-use crate::error::{Refusal, Res};
+use crate::engine::{Event, What};
+use crate::error::{Refusal, Res, stopping};
 use crate::socket::Socket;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use serde_json::Value;
@@ -16,14 +16,14 @@ use std::time::Duration;
 /// How often it is asked whether the client is still there.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// The next of what is awaited; none when the engine ended, `Err` when the client left.
-pub fn next<T>(from: &Receiver<T>, socket: &Socket) -> io::Result<Option<T>> {
+/// The next of what is awaited, while the client waits too.
+pub fn next<T>(from: &Receiver<T>, socket: &Socket) -> Res<T> {
     loop {
         match from.recv_timeout(GLANCE) {
-            Ok(event) => return Ok(Some(event)),
-            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Ok(event) => return Ok(event),
+            Err(RecvTimeoutError::Disconnected) => return Err(stopping()),
             Err(RecvTimeoutError::Timeout) if socket.has_left() => {
-                return Err(io::ErrorKind::ConnectionAborted.into());
+                return Err(Refusal::new(499, "the client has left"));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -33,11 +33,7 @@ pub fn next<T>(from: &Receiver<T>, socket: &Socket) -> io::Result<Option<T>> {
 /// The whole answer.
 pub fn whole(mut answer: Answer, from: &Receiver<Event>, socket: &Socket) -> Res<Value> {
     while !answer.is_done() {
-        match next(from, socket) {
-            Ok(Some(event)) => answer.hear(event)?,
-            Ok(None) => return Err(crate::error::stopping()),
-            Err(_) => return Err(Refusal::new(499, "the client has left")),
-        };
+        answer.hear(next(from, socket)?)?;
     }
     Ok(answer.whole())
 }
@@ -54,6 +50,9 @@ pub struct Events {
     from: Receiver<Event>,
     socket: Socket,
     ready: VecDeque<Bytes>,
+    /// What was heard of each text; they take turns, so that bytes do not depend on who was quicker.
+    heard: Vec<VecDeque<Event>>,
+    turn: usize,
     is_over: bool,
     /// Whether what was given before has been sent.
     sent: bool,
@@ -62,23 +61,28 @@ pub struct Events {
 impl Events {
     pub fn new(answer: Answer, from: Receiver<Event>, socket: Socket) -> Events {
         let ready = answer.beginning().iter().map(event).collect();
-        Events { answer, from, socket, ready, is_over: false, sent: false }
+        let heard = (0..answer.ask.choices()).map(|_| VecDeque::new()).collect();
+        Events { answer, from, socket, ready, heard, turn: 0, is_over: false, sent: false }
     }
 
-    fn hear(&mut self, heard: Event) {
-        match self.answer.hear(heard) {
-            Ok(choice) => self.ready.extend(self.answer.news(choice).as_ref().map(event)),
-            Err(why) => {
-                self.ready.push_back(event(&why.json()));
+    fn hear(&mut self, new: Event) -> Res<()> {
+        if let What::Failed(why) = new.what {
+            return Err(why);
+        }
+        self.heard[new.choice].push_back(new);
+        while let Some(next) = self.heard[self.turn].pop_front() {
+            let choice = self.answer.hear(next)?;
+            self.ready.extend(self.answer.news(choice).as_ref().map(event));
+            if self.answer.is_done() {
+                self.ready.extend(self.answer.ending().as_ref().map(event));
+                self.ready.push_back("data: [DONE]\n\n".into());
                 self.is_over = true;
-                return;
             }
+            let all = self.heard.len();
+            let mut others = (1..=all).map(|i| (choice + i) % all);
+            self.turn = others.find(|&other| !self.answer.has_ended(other)).unwrap_or(0);
         }
-        if self.answer.is_done() {
-            self.ready.extend(self.answer.ending().as_ref().map(event));
-            self.ready.push_back("data: [DONE]\n\n".into());
-            self.is_over = true;
-        }
+        Ok(())
     }
 
     fn poll(&mut self, cx: &Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
@@ -91,22 +95,18 @@ impl Events {
                 return Poll::Ready(None);
             }
             let heard = match self.from.try_recv() {
-                Ok(heard) => Some(heard),
-                Err(TryRecvError::Disconnected) => None,
+                Ok(heard) => Ok(heard),
                 // Before this thread waits, what it has is sent.
                 Err(TryRecvError::Empty) if !self.sent => {
                     self.sent = true;
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                Err(TryRecvError::Empty) => match next(&self.from, &self.socket) {
-                    Ok(heard) => heard,
-                    Err(e) => return Poll::Ready(Some(Err(e))),
-                },
+                Err(_) => next(&self.from, &self.socket),
             };
-            match heard {
-                Some(heard) => self.hear(heard),
-                None => return Poll::Ready(Some(Err(io::ErrorKind::BrokenPipe.into()))),
+            if let Err(why) = heard.and_then(|heard| self.hear(heard)) {
+                self.ready.push_back(event(&why.json()));
+                self.is_over = true;
             }
         }
     }
@@ -133,10 +133,8 @@ impl Body for Content {
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Content::Whole(bytes) => {
-                SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64))
-            }
-            Content::Events(_) => SizeHint::default(),
+            Content::Whole(Some(bytes)) => SizeHint::with_exact(bytes.len() as u64),
+            _ => SizeHint::default(),
         }
     }
 }

@@ -406,7 +406,7 @@ fn a_token_shows_where_its_heads_look() {
 fn equal_requests_get_equal_bytes_whoever_else_asks() {
     let server = Running::local();
     let body = |i: usize| {
-        json!({"prompt": format!("client {i} says {}", "so ".repeat(i * 5)), "max_tokens": 30, "seed": i, "temperature": 1.2, "logprobs": 1, "stream": i % 2 == 1}).to_string()
+        json!({"prompt": format!("client {i} says {}", "so ".repeat(i * 5)), "max_tokens": 30, "seed": i, "temperature": 1.2, "logprobs": 1, "stream": i % 2 == 1, "n": 1 + i % 3}).to_string()
     };
     let ask = |i: usize| server.request("POST /v1/completions", "", &body(i));
     let alone: Vec<(u16, String)> = (0..10).map(ask).collect();
@@ -418,7 +418,7 @@ fn equal_requests_get_equal_bytes_whoever_else_asks() {
             assert!(client.join().unwrap().iter().all(|answer| *answer == alone[i]), "client {i}");
         }
     });
-    assert_eq!(server.end().written, 50);
+    assert_eq!(server.end().written, 5 * (1..=10).map(|i| 1 + (i - 1) % 3).sum::<u64>());
 }
 
 #[test]

@@ -81,7 +81,7 @@ pub enum Verb {
     /// zh: 通过 HTTP 回答程序、网页和评测，接口与 OpenAI 的相同
     Serve(ServeArgs),
     /// Loss, perplexity, bits per byte and accuracy over a whole file, or right answers to questions
-    /// zh: 模型在整个文件上的损失、困惑度、每字节比特数和命中率，或答对的题目
+    /// zh: 整个文件上的损失、困惑度、每字节比特数和命中率，或答对的题目
     Eval(EvalArgs),
     /// Learn a tokenizer, use one, look at one
     /// zh: 训练、使用、查看分词器

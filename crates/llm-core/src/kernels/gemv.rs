@@ -54,6 +54,8 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], rows: usize, partial: &m
 
 /// Rows of W that pass together.
 const TOGETHER: usize = 4;
+/// Outputs that pass together.
+const WIDE: usize = 2 * LANES;
 
 simd_kernel! {
     /// Each output adds its terms in the order of the rows of W, which meet the first inputs of each row of
@@ -67,24 +69,28 @@ simd_kernel! {
                 let x = &x[i * TOGETHER..];
                 let mut whole = panel;
                 if w.len() == TOGETHER * n {
-                    let lines = |t: usize| w[t * n..][panel..end].as_chunks::<LANES>().0;
+                    let lines = |t: usize| w[t * n..][panel..end].as_chunks::<WIDE>().0;
                     let (w0, w1, w2, w3) = (lines(0), lines(1), lines(2), lines(3));
                     for (((w0, w1), w2), w3) in w0.iter().zip(w1).zip(w2).zip(w3) {
-                        prefetch(w0, AHEAD);
-                        prefetch(w1, AHEAD);
-                        prefetch(w2, AHEAD);
-                        prefetch(w3, AHEAD);
+                        for first in (0..WIDE).step_by(LANES) {
+                            prefetch(&w0[first..], AHEAD);
+                            prefetch(&w1[first..], AHEAD);
+                            prefetch(&w2[first..], AHEAD);
+                            prefetch(&w3[first..], AHEAD);
+                        }
+                        // Copied, so that they stay in registers while the rows pass.
+                        let (w0, w1, w2, w3) = (*w0, *w1, *w2, *w3);
                         for row in 0..rows {
                             let x = &x[row * k..][..TOGETHER];
-                            let y = &mut y[row * n + whole..][..LANES];
-                            for l in 0..LANES {
+                            let y = &mut y[row * n + whole..][..WIDE];
+                            for l in 0..WIDE {
                                 let sum = fma::<FMA>(x[0], w0[l], y[l]);
                                 let sum = fma::<FMA>(x[1], w1[l], sum);
                                 let sum = fma::<FMA>(x[2], w2[l], sum);
                                 y[l] = fma::<FMA>(x[3], w3[l], sum);
                             }
                         }
-                        whole += LANES;
+                        whole += WIDE;
                     }
                 }
                 for row in 0..rows {

@@ -113,7 +113,7 @@ pub const SETTINGS: [Setting; 29] = with_texts![
     /// zh: AdamW 二阶矩的衰减率 [默认：0.99]
     row("train.beta2", "beta2").starts(|start| Value::Float(start.of([0.99, 0.99, 0.999]))),
     /// Seed of weights, batches and samples [default: 1]; with {load}: of samples only
-    /// zh: 权重、批和样本的随机种子 [默认：1]；加 {load} 时只管样本
+    /// zh: 权重、批和样本的种子 [默认：1]；加 {load} 时只管样本
     row("train.seed", "seed").means_other_on_load(),
 ];
 

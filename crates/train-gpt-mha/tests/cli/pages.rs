@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
 const ELSEWHERE: [(&str, &str); 13] = [
-    ("--task questions.jsonl", "asked in crates/train-gpt-modern/tests/cli/questions.rs"),
     ("bench", "measures, for a long time"),
+    ("serve --load", "answers until a signal comes, see crates/train-gpt/tests/cli/serving.rs"),
     ("--device gpu", "needs a GPU, see crates/llm-gpu/tests/gpu/runs.rs"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),
@@ -152,12 +152,20 @@ fn smaller(words: &str) -> String {
     all.join(" ")
 }
 
-/// Lines of the shell blocks of a page, those that end in `\` joined with the next.
+/// Commands of the shell blocks of a page: a line, with the next where it ends in `\`, and with all up to
+/// `END` where a file is written.
 fn commands(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap().replace("\\\n", " ");
-    let mut found = Vec::new();
+    let mut found: Vec<String> = Vec::new();
     let mut inside = false;
     for line in text.lines().map(str::trim) {
+        if let Some(command) = found.last_mut()
+            && command.contains("<<'END'")
+            && !command.ends_with("\nEND")
+        {
+            command.push_str(&format!("\n{line}"));
+            continue;
+        }
         if line.starts_with("```") {
             inside = line == "```sh";
         } else if inside {

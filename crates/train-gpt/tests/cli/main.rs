@@ -25,6 +25,7 @@ mod resuming;
 mod runs;
 mod sampling;
 mod saving;
+mod serving;
 mod settings;
 mod signals;
 mod terminal;

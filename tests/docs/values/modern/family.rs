@@ -85,6 +85,7 @@ pub fn add(values: &mut Values) {
         ("tuning.loss", "fine_tuning", "loss"),
         ("tuning.before", "fine_tuning", "before"),
         ("tuning.other_text", "fine_tuning", "other_text"),
+        ("serving.speed", "serving", "speed"),
     ] {
         let mut numbers = Vec::new();
         flatten(&measured()[of][key], &mut numbers);

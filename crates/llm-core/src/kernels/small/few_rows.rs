@@ -1,8 +1,8 @@
 //! Rows in groups that registers have room for.
 
-/// Calls a function of 4 rows, of 2 and of 1 for as many as there are: `sums`, and the inputs of each.
+/// Calls a function of some numbers of rows, the last of which is 1, for as many as there are: `sums`, and the inputs of each.
 macro_rules! few_rows {
-    ($sums:expr, $x:expr, $rows:expr, |$few:ident, $inputs:ident| $of:expr) => {{
+    ([$($size:literal)+], $sums:expr, $x:expr, $rows:expr, |$few:ident, $inputs:ident| $of:expr) => {{
         let (mut left, blocks, mut first) = ($sums, $x.len() / $rows, 0);
         macro_rules! of {
             ($n:literal) => {
@@ -16,9 +16,7 @@ macro_rules! few_rows {
                 }
             };
         }
-        of!(4);
-        of!(2);
-        of!(1);
+        $(of!($size);)+
     }};
 }
 pub(super) use few_rows;

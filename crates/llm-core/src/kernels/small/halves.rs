@@ -14,7 +14,7 @@ simd_kernel! {
     pub(super) fn sum(sums: &mut [[f32; LANES]], x: &[[f32; WIDTH]], rows: usize, words: &[Line]) {
         let panels = words.chunks_exact(x.len() / rows * LINES);
         for (sums, words) in sums.chunks_exact_mut(rows).zip(panels) {
-            few_rows!(sums, x, rows, |sums, x| panel::<_, FMA>(sums, x, words));
+            few_rows!([4 2 1], sums, x, rows, |sums, x| panel::<_, FMA>(sums, x, words));
         }
     }
 }

@@ -96,7 +96,7 @@ macro_rules! panels {
         let blocks = $x.len() / $rows;
         let panels = $words.chunks_exact(blocks * BITS).zip($scales.chunks_exact(blocks));
         for (sums, (words, scales)) in $sums.chunks_exact_mut($rows).zip(panels) {
-            few_rows!(sums, $x, $rows, |sums, x| {
+            few_rows!([8 4 2 1], sums, $x, $rows, |sums, x| {
                 sums.fill([0.0; LANES]);
                 for (i, ($lines, d)) in words.chunks_exact(BITS).zip(scales).enumerate() {
                     let $inputs = x.map(|x| &x[i]);

@@ -88,8 +88,11 @@ fn affine(
     parents.extend(added.iter().flat_map(|added| added.parents.clone()));
     let shape = with_last(x.shape(), o);
     let facts = || vec![("transposed", transposed.into()), listing::product(work)];
-    let name = if added.is_some() { "adapted_linear" } else { "linear" };
-    let op = Op::new(name, [x, w]).and(b).says(&facts);
+    let op = match &added {
+        Some(_) => Op::new("adapted_linear", [x, w]),
+        None => Op::new("linear", [x, w]),
+    };
+    let op = op.and(b).says(&facts);
     let parents: Vec<&Parent> = parents.iter().collect();
     Ok(Tensor::from_op(op, &shape, y, &parents, move |dy, grads| {
         let lift = work.precision.lift(&dy);

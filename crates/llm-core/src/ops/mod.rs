@@ -62,6 +62,7 @@ pub use embedding::embedding;
 pub use embedding::embedding_of;
 pub use gelu::{gelu, gelu_exact};
 #[doc(hidden)]
+pub(crate) use head_loss::head_rows;
 pub use head_loss::{HEAD_PIECE, head_loss};
 pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
 pub use linear::{linear_lastdim, linear_tied};

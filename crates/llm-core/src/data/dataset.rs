@@ -10,6 +10,7 @@ use crate::buffer;
 use crate::message;
 use crate::model::{Batch, BatchShape, Origin, WindowOrder};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -212,6 +213,14 @@ impl TokenDataset {
         }
         let step_targets = alone.map(|(_, targets)| targets);
         Ok(Batch { inputs, targets, shape: [b, t], origin, step_targets })
+    }
+
+    /// The lengths that rows of passages may have, each once; none of a text, all rows of which are as long as asked
+    /// for.
+    pub fn row_lengths(&self) -> Vec<usize> {
+        let windows = self.passages.iter().flat_map(|passages| &passages.windows);
+        let lengths: BTreeSet<usize> = windows.map(|window| window.len).collect();
+        lengths.into_iter().collect()
     }
 
     /// How many tokens are scored in these windows.

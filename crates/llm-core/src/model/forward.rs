@@ -119,14 +119,14 @@ impl TinyGPT {
         let positions =
             texts.iter().flat_map(|t| (t.before..t.tokens.len()).map(|i| (t.tokens, i)));
         for ((tokens, i), h) in positions.zip(work.stream.chunks_exact_mut(c)) {
-            h.copy_from_slice(row(&self.wte, tokens[i] as usize, c));
+            h.copy_from_slice(&self.wte.row(tokens[i] as usize));
             if let Some(ngrams) = &self.ngrams {
                 for table in self.config().ngram_tables() {
-                    rows::add_each(h, row(ngrams, table.row(tokens, i) as usize, c));
+                    rows::add_each(h, &ngrams.row(table.row(tokens, i) as usize));
                 }
             }
             if let Some(wpe) = &self.wpe {
-                rows::add_each(h, row(wpe, i, c));
+                rows::add_each(h, &wpe.row(i));
             }
         }
         work.scratch.products.apart = texts.len() > 1;
@@ -233,11 +233,6 @@ pub(crate) struct Unread<'a> {
     pub before: usize,
     /// One buffer for each block: what the attention keeps of a position.
     pub cache: &'a mut [Vec<f32>],
-}
-
-/// Row `i` of a table `[rows, c]`.
-fn row(table: &Tensor, i: usize, c: usize) -> &[f32] {
-    &table.data()[i * c..][..c]
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@ use super::expect_shape;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Buffer;
 use crate::kernels::cross_entropy::{IGNORED, backward_in_place, log_sum_exp, row_losses};
-use crate::kernels::gemm::{Execution, gemm, gemm_bias, matrix, matrix_mut};
+use crate::kernels::gemm::{Execution, Factor, matrix, matrix_mut, multiply};
 use crate::message;
 use crate::profile::span;
 use crate::tensor::Tensor;
-use ndarray::ArrayView2;
 
 /// Rows whose scores are there at the same time.
 pub const HEAD_PIECE: usize = 256;
@@ -37,7 +36,7 @@ pub fn head_loss(
     Error::unless(frozen, "head_loss", message!("the head learns"))?;
     let counted = counted(targets);
     Error::unless(!counted.is_empty(), "targets", message!("all of them are ignored"))?;
-    let (c, v) = (head.w.nrows(), head.w.ncols());
+    let (c, v) = head.w.dim();
     let parent = h.parent();
     let mut dh = Buffer::zeros(if parent.wants_grad() { h.numel() } else { 0 });
     let (scale, mut total) = (1.0 / counted.len() as f32, 0.0);
@@ -53,7 +52,8 @@ pub fn head_loss(
         if lift != 1.0 {
             y.iter_mut().for_each(|y| *y *= lift);
         }
-        gemm(1.0 / lift, matrix(&y, m, v), head.w.t(), 0.0, matrix_mut(&mut x, m, c), work);
+        let dx = matrix_mut(&mut x, m, c);
+        multiply([1.0 / lift, 0.0], matrix(&y, m, v), head.w.t(), None, dx, work);
         for (i, dx) in places.iter().zip(x.chunks_exact(c)) {
             dh[i * c..][..c].copy_from_slice(dx);
         }
@@ -85,7 +85,7 @@ pub(crate) fn head_rows(
 ) -> Result<()> {
     let _span = span("head_loss");
     let head = Head::of(h, w, b, tied, targets)?;
-    let v = head.w.ncols();
+    let (_, v) = head.w.dim();
     for places in counted(targets).chunks(HEAD_PIECE) {
         let Scores { y, targets, lse, .. } = head.scores(places);
         let losses = row_losses(&lse, &y, &targets, v);
@@ -104,7 +104,7 @@ fn counted(targets: &[TokenId]) -> Vec<usize> {
 struct Head<'a> {
     h: &'a [f32],
     /// `[C, V]`.
-    w: ArrayView2<'a, f32>,
+    w: Factor<'a>,
     b: Option<&'a Tensor>,
     targets: &'a [TokenId],
     work: Execution,
@@ -143,11 +143,8 @@ impl<'a> Head<'a> {
             let token = targets[position];
             return Err(Error::TokenOutOfRange { token, position, vocab_size: v });
         }
-        let wm = match tied {
-            false => matrix(w.data(), c, v),
-            true => matrix(w.data(), v, c).reversed_axes(),
-        };
-        Ok(Head { h: h.data(), w: wm, b, targets, work: Execution::here() })
+        let w = if tied { w.factor([v, c]).t() } else { w.factor([c, v]) };
+        Ok(Head { h: h.data(), w, b, targets, work: Execution::here() })
     }
 
     /// The scores of some rows, x·W + b.
@@ -159,10 +156,8 @@ impl<'a> Head<'a> {
             rows.for_each(|(x, i)| x.copy_from_slice(&h[i * c..][..c]));
         });
         let mut y = Buffer::stale(m * v);
-        match b {
-            Some(b) => gemm_bias(matrix(&x, m, c), w, b.data(), matrix_mut(&mut y, m, v), work),
-            None => gemm(1.0, matrix(&x, m, c), w, 0.0, matrix_mut(&mut y, m, v), work),
-        }
+        let (xm, ym) = (matrix(&x, m, c), matrix_mut(&mut y, m, v));
+        multiply([1.0, 0.0], xm, w, b.map(Tensor::data), ym, work);
         let targets = places.iter().map(|&i| targets[i]).collect();
         let lse = Buffer::written(m, |lse| log_sum_exp(lse, &y, v));
         Scores { x, y, targets, lse }

@@ -121,7 +121,7 @@ impl SharedData {
     /// As [`load`] and [`Plan::new`].
     pub fn go_on(&self, models: &Models, folder: &Path) -> Result<Plan> {
         let path = to_load(folder)?;
-        let loaded = load_on(models, &path, None)?;
+        let loaded = load_on(models, &path, None, false)?;
         let (recipe, first) = (&loaded.run.recipe, &self.recipe);
         if recipe.seq_len != first.seq_len || recipe.val_frac != first.val_frac {
             let options = Options { load: Some(folder.into()), reads: true, ..Options::default() };

@@ -33,7 +33,7 @@ pub struct Loaded {
 /// [`RunError::Core`] naming the file, [`RunError::Data`] when this program has not the attention
 /// or the tokenizer.
 pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
-    let Loaded { mut run, tokenizer, has_optimizer } = load_on(models, path, None)?;
+    let Loaded { mut run, tokenizer, has_optimizer } = load_on(models, path, None, false)?;
     let is_adapter = run.model.adapter().is_some();
     if is_adapter {
         let Trainer { model, recipe, step, .. } = run;
@@ -46,12 +46,20 @@ pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
 }
 
 /// [`load`] of a run that is to go on: an adapter stays beside its weights, which are in `base` where they are
-/// not in the file that it names.
+/// not in the file that it names. Weights that stay as they are may take less memory, see [`Checkpoint::load_frozen`].
 ///
 /// # Errors
 /// As [`load`].
-pub(super) fn load_on(models: &Models, path: &Path, base: Option<&Path>) -> Result<Loaded> {
-    let read = Checkpoint::load_on(path, base, models.optimizers);
+pub(super) fn load_on(
+    models: &Models,
+    path: &Path,
+    base: Option<&Path>,
+    stays: bool,
+) -> Result<Loaded> {
+    let read = match stays {
+        true => Checkpoint::load_frozen(path, base, models.optimizers),
+        false => Checkpoint::load_on(path, base, models.optimizers),
+    };
     opened(models, path, read.map_err(|e| with_way_out(e, path))?)
 }
 

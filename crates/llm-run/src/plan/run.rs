@@ -158,5 +158,5 @@ pub(super) fn held(trainer: &Trainer) -> u64 {
     let remembered: usize = slots.map(|slot| slot.len()).sum();
     let model = &trainer.model;
     let pairs = model.adapter().map_or(0, |_| model.trained_count());
-    4 * (model.parameter_count() + pairs + remembered as u64)
+    4 * (model.parameter_count() + pairs + remembered as u64) - 2 * model.half_count()
 }

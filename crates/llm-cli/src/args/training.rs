@@ -44,8 +44,8 @@ flags! {
         /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
         load: Option<PathBuf> = "FILE" [visible_alias = "resume", help_heading = "Checkpoints"];
         /// Leave the model of --load as it is, and train matrices of this rank beside its own (LoRA); how it
-        /// learns then begins anew: lr 5e-4, linear, warm-up of 5 steps or 3 %, no decay, one epoch
-        /// zh: --load 的模型保持不变，只在它的矩阵旁训练这个秩的小矩阵（LoRA）；学法重新开始：学习率 5e-4，线性下降，预热 5 步或 3 %，不衰减权重，走一遍
+        /// learns then begins anew: lr 1e-3, linear, warm-up of 5 steps or 3 %, no decay, one epoch
+        /// zh: --load 的模型保持不变，只在它的矩阵旁训练这个秩的小矩阵（LoRA）；学法重新开始：学习率 1e-3，线性下降，预热 5 步或 3 %，不衰减权重，走一遍
         lora: Option<usize> = "R" [visible_alias = "lora-rank", help_heading = "Checkpoints"];
         /// The weights under the adapter of --load, where they are no longer in the file that it names
         /// zh: --load 的适配器所依附的权重，用于它们已不在它所写的文件里时

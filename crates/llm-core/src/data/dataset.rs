@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn every_start_is_used_up_to_the_last_that_fits() {
         let data = counting(12);
-        let firsts: std::collections::BTreeSet<_> =
+        let firsts: BTreeSet<_> =
             (0..500).map(|s| data.batch(1, s, [1, 8]).unwrap().inputs[0]).collect();
         assert_eq!(firsts.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(matches!(counting(8).batch(1, 0, [1, 8]), Err(Error::DataTooSmall { .. })));

@@ -33,7 +33,7 @@ fn what_is_unseen_and_what_is_forgotten_stand_in_a_table() {
         }
         assert_eq!(unseen[1], number(&outcome.events_of("done")[0]["val_loss"]));
         let info: Value =
-            serde_json::from_slice(&sandbox.read(&format!("{name}/run.json"))).unwrap();
+            serde_json::from_slice(&sandbox.read(format!("{name}/run.json"))).unwrap();
         assert_eq!(info["forgotten"]["bits_per_byte"], found["bits_per_byte"]);
         // A measurement does not change what is learned.
         sandbox.ok(&[&words[..], &["--save", "measured"]].concat());

@@ -85,6 +85,8 @@ pub fn add(values: &mut Values) {
         ("tuning.loss", "fine_tuning", "loss"),
         ("tuning.before", "fine_tuning", "before"),
         ("tuning.other_text", "fine_tuning", "other_text"),
+        ("tuning.rate", "fine_tuning", "rate"),
+        ("tuning.memory", "fine_tuning", "memory"),
     ] {
         let mut numbers = Vec::new();
         flatten(&measured()[of][key], &mut numbers);

@@ -21,7 +21,7 @@ const MOST: usize = 3 << 30;
 /// "Lately": this number of requests and up to as many before them, dozens of steps of most models.
 const PERIOD: u64 = 1 << 16;
 
-/// Bytes that may wait where so many more were in use at the most than at the least.
+/// Bytes that may wait where `swing` is the most that were in use less the least.
 pub(crate) fn most_that_wait(swing: usize) -> usize {
     swing.saturating_mul(SHARE).clamp(LITTLE, MOST)
 }

@@ -164,7 +164,7 @@ impl TinyGPT {
     }
 }
 
-/// Numbers of f32 that may wait in the pool where a step takes so many at its height.
+/// Numbers of f32 that may wait in the pool where a step has `height` of them in use at its highest.
 fn most_waiting(height: u128) -> u128 {
     let bytes = usize::try_from(4 * height).unwrap_or(usize::MAX);
     most_that_wait(bytes) as u128 / 4

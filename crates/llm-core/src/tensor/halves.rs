@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(crate) struct Halves {
     bits: Vec<u16>,
-    /// The same in f32, once somebody asked for a slice of all.
+    /// All numbers in f32, once a slice of them was asked for.
     wide: OnceLock<Arc<Buffer>>,
 }
 

@@ -48,6 +48,17 @@ pub fn read_checkpoint(models: &Models, path: &Path, base: Option<&Path>) -> Res
     read.map_err(|e| with_way_out(e, path))
 }
 
+/// [`load_on`] of weights that stay as they are, beside an adapter that learns: they may take less memory, see
+/// [`Checkpoint::load_frozen`].
+///
+/// # Errors
+/// As [`load_on`].
+pub(super) fn load_frozen(models: &Models, path: &Path, base: Option<&Path>) -> Result<Loaded> {
+    let base = base.map(to_load).transpose()?;
+    let read = Checkpoint::load_frozen(path, base.as_deref(), models.optimizers);
+    opened(models, path, read.map_err(|e| with_way_out(e, path))?)
+}
+
 /// A run of a checkpoint that is read already; errors call it `path`.
 ///
 /// # Errors

@@ -207,6 +207,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// Port; 0: any that is free [default: 8080]
         /// zh: 端口；0：任意一个空闲的 [默认：8080]
         port: Option<u16> = "N";

@@ -57,6 +57,8 @@ fn a_base_that_has_moved_is_named() {
         let words = [&["generate", "-n", "3"], &beside("adapter")[..]].concat();
         sandbox.refuses(&words, 65, &["adapter"]);
     }
+    let serve = ["serve", "--port", "0", "--load", "adapter"];
+    sandbox.refuses(&serve, 65, &["name their file with --base"]);
     let both = ["generate", "--load", "adapter", "--base", "away/base", "--adapter", "adapter"];
     sandbox.refuses(&both, 2, &["--adapter", "--base"]);
     sandbox.refuses(&["generate", "--load", "other", "--base", "base"], 65, &["no adapter"]);
@@ -112,5 +114,40 @@ fn an_adapter_for_llama_cpp_is_a_file_by_itself() {
     for (kind, load) in [("f32", "adapter"), ("q8_0", "base")] {
         let done = sandbox.ok(&whole(kind, load));
         assert!(!done.stderr.contains("is kept"), "{done}");
+    }
+}
+
+/// What is served is the model with its adapter, under the adapter's name.
+#[cfg(unix)]
+#[test]
+fn an_adapter_is_served_beside_its_base() {
+    use std::io::{Read, Write};
+    let sandbox = taught();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let at = port.to_string();
+    let ways: [&[&str]; 2] = [&["--load", "adapter"], &["--load", "base", "--adapter", "adapter"]];
+    for way in ways {
+        let greedy = ["generate", "-p", "a small", "-n", "12", "--temp", "0", "--json"];
+        let said = sandbox.ok(&[&greedy[..], way].concat()).events()[0]["text"].clone();
+        let mut run = sandbox.start(&[&["serve", "--port", &at], way].concat());
+        run.wait_for("model adapter");
+        let body =
+            r#"{"model": "adapter", "prompt": "a small", "max_tokens": 12, "temperature": 0}"#;
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        write!(
+            stream,
+            "POST /v1/completions HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut all = String::new();
+        stream.read_to_string(&mut all).unwrap();
+        let json = all.split("\r\n\r\n").nth(1).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(json).unwrap();
+        let text = answer["choices"][0]["text"].as_str().unwrap();
+        assert!(said.as_str().unwrap().ends_with(text) && !text.is_empty(), "{said} {text}");
+        run.signal("TERM");
+        assert_eq!(run.end().code, Some(0));
     }
 }

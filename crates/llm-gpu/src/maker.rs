@@ -10,8 +10,8 @@ use llm_core::model::Batch;
 use std::collections::{HashMap, HashSet};
 
 const ELEMENTWISE: &[&str] = &[include_str!("ops/elementwise.wgsl")];
-const COPY: Kernel = Kernel { entry: "copy", text: ELEMENTWISE };
-const ACCUMULATE: Kernel = Kernel { entry: "accumulate", text: ELEMENTWISE };
+const COPY: Kernel = Kernel::new("copy", ELEMENTWISE);
+const ACCUMULATE: Kernel = Kernel::new("accumulate", ELEMENTWISE);
 
 /// The rooms that every step has besides its activations.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +73,9 @@ pub(crate) struct Maker<'a> {
     /// The device's matrix units, for products in f16.
     pub units: Option<Units>,
     layout: &'a Layout,
+    /// The op of each result, and the only one that uses it; `None` where there are several.
+    ops: HashMap<u64, &'a Listed>,
+    users: HashMap<u64, Option<&'a Listed>>,
     values: HashMap<u64, Room>,
     gradients: HashMap<u64, Room>,
     /// How many gradients lie in a room: it is not written to while it is another's as well.
@@ -142,11 +145,38 @@ impl<'a> Maker<'a> {
             micro_batches: 1,
             units: None,
             layout,
+            ops: HashMap::new(),
+            users: HashMap::new(),
             values: HashMap::new(),
             gradients: HashMap::new(),
             holders: HashMap::new(),
             written: HashSet::new(),
         }
+    }
+
+    /// The list that is planned.
+    pub(crate) fn follow(&mut self, list: &'a [Listed]) {
+        for made in list {
+            self.ops.insert(made.result, made);
+            for id in made.inputs.iter().filter_map(Input::id) {
+                self.users.entry(id).and_modify(|user| *user = None).or_insert(Some(made));
+            }
+        }
+    }
+
+    /// The one op that uses this op's result, if there is one alone.
+    pub(crate) fn only_user(&self, made: &Listed) -> Option<&'a Listed> {
+        self.users.get(&made.result).copied().flatten()
+    }
+
+    /// The op that made input `i`.
+    pub(crate) fn maker_of(&self, made: &Listed, i: usize) -> Option<&'a Listed> {
+        made.inputs.get(i).and_then(Input::id).and_then(|id| self.ops.get(&id).copied())
+    }
+
+    /// Whether the result of an op is there, made by the call of another.
+    pub(crate) fn has(&self, made: &Listed) -> bool {
+        self.values.contains_key(&made.result)
     }
 
     /// Keeps the result of an op for those that use it.

@@ -9,9 +9,9 @@ use llm_core::listing::Listed;
 use llm_core::message;
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("cross_entropy.wgsl")];
-const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
-const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
-const SCORE: Kernel = Kernel { entry: "score", text: TEXT };
+const FORWARD: Kernel = Kernel::new("forward", TEXT);
+const BACKWARD: Kernel = Kernel::new("backward", TEXT);
+const SCORE: Kernel = Kernel::new("score", TEXT);
 
 /// The logits, their rows and how long one is.
 fn logits_of(maker: &Maker<'_>, made: &Listed) -> Result<(Room, [usize; 2])> {

@@ -8,10 +8,10 @@ use llm_core::listing::{Fact, Listed};
 use llm_core::{TokenId, message};
 
 const TEXT: &[&str] = &[include_str!("embedding.wgsl")];
-const BY_TOKEN: Kernel = Kernel { entry: "by_token", text: TEXT };
-const BY_PLACE: Kernel = Kernel { entry: "by_place", text: TEXT };
-const BACK_TO_TOKENS: Kernel = Kernel { entry: "back_to_tokens", text: TEXT };
-const BACK_TO_PLACES: Kernel = Kernel { entry: "back_to_places", text: TEXT };
+const BY_TOKEN: Kernel = Kernel::new("by_token", TEXT);
+const BY_PLACE: Kernel = Kernel::new("by_place", TEXT);
+const BACK_TO_TOKENS: Kernel = Kernel::new("back_to_tokens", TEXT);
+const BACK_TO_PLACES: Kernel = Kernel::new("back_to_places", TEXT);
 
 /// Whether by places, and the sizes but for where the table begins.
 fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {

@@ -45,7 +45,7 @@ impl Norm {
     }
 
     fn kernel(&self, entry: &'static str) -> Kernel {
-        Kernel { entry, text: self.text }
+        Kernel::new(entry, self.text)
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]
         let rooms = [dy, x, stats, of_chunks];
         m.call(norm.kernel("gain"), &norm.sizes(0, chunk), &rooms, grid);
         let gain = m.weight_target(made, 1)?;
-        parts(m, of_chunks, [chunks, norm.width], gain);
+        parts(m, of_chunks, [chunks, norm.width], gain, None);
         if norm.is_layer {
             columns(m, dy, [norm.rows, norm.width], made, 2)?;
         }

@@ -8,17 +8,26 @@ use crate::rule::SCALE;
 use llm_core::listing::Listed;
 
 const TEXT: &[&str] = &[include_str!("sums.wgsl")];
-const COLUMNS: Kernel = Kernel { entry: "columns", text: TEXT };
-const ADD_UP: Kernel = Kernel { entry: "add_up", text: TEXT };
-const OF_PARTS: Kernel = Kernel { entry: "of_parts", text: TEXT };
-const SQUARES: Kernel = Kernel { entry: "squares", text: TEXT };
-const MEAN_LOSS: Kernel = Kernel { entry: "mean_loss", text: TEXT };
-const ROOT: Kernel = Kernel { entry: "root", text: TEXT };
-const CLIP: Kernel = Kernel { entry: "clip", text: TEXT };
+const COLUMNS: Kernel = Kernel::new("columns", TEXT);
+const ADD_UP: Kernel = Kernel::new("add_up", TEXT);
+const OF_PARTS: Kernel = Kernel::new("of_parts", &[include_str!("of_parts.wgsl")]);
+const SQUARES: Kernel = Kernel::new("squares", TEXT);
+const MEAN_LOSS: Kernel = Kernel::new("mean_loss", TEXT);
+const ROOT: Kernel = Kernel::new("root", TEXT);
+const CLIP: Kernel = Kernel::new("clip", TEXT);
 
-/// The gradient of the parameter that is input `i` (+)= Σ over the parts `[n, width]`.
-pub(super) fn parts(maker: &mut Maker<'_>, of: Room, [n, width]: [usize; 2], to: Target<u32>) {
-    let sizes = [n as u32, width as u32, 0, to.to, to.add];
+/// The gradient of a parameter (+)= Σ over the parts `[n, width]`; what parts have behind so many numbers is that
+/// of another one.
+pub(super) fn parts(
+    maker: &mut Maker<'_>,
+    of: Room,
+    [n, width]: [usize; 2],
+    to: Target<u32>,
+    rest: Option<(usize, Target<u32>)>,
+) {
+    let (first, rest) = rest.unwrap_or((width, to));
+    let [n, first, all] = [n, first, width].map(|n| n as u32);
+    let sizes = [n, all, first, to.to, to.add, rest.to, rest.add];
     maker.call(OF_PARTS, &sizes, &[of, maker.fixed.grads], elements(width));
 }
 
@@ -37,7 +46,7 @@ pub(super) fn columns(
     let grid = [width.div_ceil(64) as u32, chunks as u32, 1];
     maker.call(COLUMNS, &sizes, &[dy, of_chunks], grid);
     let bias = maker.weight_target(made, i)?;
-    parts(maker, of_chunks, [chunks, width], bias);
+    parts(maker, of_chunks, [chunks, width], bias, None);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use llm_variant_modern::Modern;
 use std::sync::Arc;
 use workspace_tests::fixture::Fixture;
 
-fn from_spec(spec: &AttentionSpec) -> llm_core::Result<Arc<dyn Attention>> {
+pub(crate) fn from_spec(spec: &AttentionSpec) -> llm_core::Result<Arc<dyn Attention>> {
     Ok(match spec.name.as_str() {
         "modern" => Arc::new(Modern::from_spec(spec)?),
         _ => Arc::new(MultiHead::from_spec(spec)?),
@@ -19,7 +19,7 @@ fn from_spec(spec: &AttentionSpec) -> llm_core::Result<Arc<dyn Attention>> {
 }
 
 /// The frozen model of a fixture.
-fn base(f: &Fixture) -> TinyGPT {
+pub(crate) fn base(f: &Fixture) -> TinyGPT {
     let folder = tempfile::tempdir().unwrap();
     let tensors = f.names("param.").into_iter().map(|name| {
         let p = f.constant(&format!("param.{name}"));
@@ -80,7 +80,7 @@ fn adapted(f: &Fixture, with: &str) -> TinyGPT {
     model
 }
 
-fn batch(f: &Fixture, step: usize) -> Batch {
+pub(crate) fn batch(f: &Fixture, step: usize) -> Batch {
     let shape = [f.shape("tokens")[1], f.shape("tokens")[2]];
     let n = shape[0] * shape[1];
     let [tokens, targets] =
@@ -89,7 +89,7 @@ fn batch(f: &Fixture, step: usize) -> Batch {
 }
 
 /// |got − want| against the largest number of the whole.
-fn near(got: &[f32], want: &[f64]) -> bool {
+pub(crate) fn near(got: &[f32], want: &[f64]) -> bool {
     let most = want.iter().fold(1e-3, |most: f64, x| most.max(x.abs()));
     got.len() == want.len()
         && got.iter().zip(want).all(|(a, b)| (f64::from(*a) - b).abs() <= 1e-5 * most)

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // also in the helpers between the tests
 
 mod adapters;
+mod adapters_of_peft;
 mod any_attention;
 mod attention_modules;
 mod borders;

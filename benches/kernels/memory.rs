@@ -32,7 +32,10 @@ fn embeddings(c: &mut Criterion) {
             format!("forward/{size}"),
             traffic(2 * n),
             || (vec![0.0; n], numbers(vocabulary * width), ids()),
-            |(y, w, ids)| embedding::forward(y, w, ids, width),
+            |(y, w, ids)| {
+                let w = &w[..];
+                embedding::forward(y, |i| w[i * width..][..width].into(), ids, width);
+            },
         );
         bench(
             &mut group,

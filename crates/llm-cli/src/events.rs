@@ -6,6 +6,7 @@ use llm_core::generate::{Finish, Written};
 use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
+use llm_run::log::Forgotten;
 use llm_run::tasks::Answers;
 use serde::Serialize;
 
@@ -97,6 +98,8 @@ pub enum Event<'a> {
         #[serde(flatten)]
         beside: Option<BesideF32>,
     },
+    /// What the model knew before its steps and knows after them, by `--forget`.
+    Forgotten(&'a Forgotten),
     /// Answers to questions, by `eval --task`.
     Task {
         /// Steps done.

@@ -23,7 +23,9 @@ fn advice(look: Look) -> Option<&'static str> {
              export safetensors wrote"
         }
         Look::HuggingFace => "import hf reads it",
-        Look::Adapter => "merge it into its model first (merge_and_unload of PEFT)",
+        Look::Adapter => {
+            "import peft reads it with the model in --base, and --adapter takes it beside the model in --load"
+        }
         Look::PyTorch => {
             "tools/nano_gpt_checkpoint.py makes a folder for import hf of a checkpoint of nanoGPT's"
         }

@@ -10,6 +10,7 @@
 
 mod pool;
 
+pub(crate) use pool::most_that_wait;
 pub use pool::{Element, Pool};
 
 use crate::base::large_pages::room;

@@ -3,11 +3,18 @@
 use crate::autograd::{GradFn, Gradients, Parent, TensorId, recording};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
+use crate::kernels::gemm::bf16::number::widen;
+use crate::kernels::gemm::{Factor, matrix};
 use crate::listing::{self, Facts, Input, Listed};
 use crate::profile::enter;
-use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use halves::Halves;
+use ndarray::{ArrayD, ArrayView2, ArrayViewD, IxDyn};
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
+
+pub(crate) mod halves;
 
 /// An f32 array of any rank, row-major.
 ///
@@ -29,6 +36,8 @@ use std::sync::Arc;
 pub struct Tensor {
     shape: Vec<usize>,
     data: Arc<Buffer>,
+    /// The numbers, in place of `data`.
+    halves: Option<Arc<Halves>>,
     grad_fn: Option<Arc<GradFn>>,
     role: Role,
     /// What is added to it where it is a matrix that others are multiplied with.
@@ -167,7 +176,7 @@ impl Tensor {
 
     /// A tensor without a role and an adapter.
     fn with_grad_fn(shape: Vec<usize>, data: Arc<Buffer>, grad_fn: Option<Arc<GradFn>>) -> Tensor {
-        Tensor { shape, data, grad_fn, role: Role::default(), adapter: None }
+        Tensor { shape, data, halves: None, grad_fn, role: Role::default(), adapter: None }
     }
 
     /// A leaf that gradients are wanted for.
@@ -193,6 +202,12 @@ impl Tensor {
     /// A leaf that gradients are wanted for, from a row-major buffer of as many numbers as `shape` says.
     pub(crate) fn parameter_of(shape: &[usize], data: Buffer) -> Tensor {
         Tensor::with_grad_fn(shape.to_vec(), Arc::new(data), Some(GradFn::leaf()))
+    }
+
+    /// A leaf of numbers in half the memory, as many as `shape` says.
+    pub(crate) fn parameter_of_halves(shape: &[usize], halves: Halves) -> Tensor {
+        let leaf = Tensor::parameter_of(shape, Buffer::default());
+        Tensor { halves: Some(Arc::new(halves)), ..leaf }
     }
 
     /// This value as a leaf that gradients are wanted for: itself if it is one. An adapter is added
@@ -298,37 +313,76 @@ impl Tensor {
 
     /// Number of elements.
     pub fn numel(&self) -> usize {
-        self.data.len()
+        self.halves.as_ref().map_or(self.data.len(), |halves| halves.bits().len())
     }
 
     /// The elements, row-major.
     pub fn data(&self) -> &[f32] {
-        &self.data
+        self.halves.as_ref().map_or(&self.data, |halves| halves.wide())
+    }
+
+    /// The elements in this range. Of a matrix that is kept in half the memory these alone are made, where
+    /// [`Tensor::data`] would make and keep all.
+    pub(crate) fn part(&self, range: Range<usize>) -> Cow<'_, [f32]> {
+        match &self.halves {
+            None => Cow::Borrowed(&self.data[range]),
+            Some(halves) => halves.bits()[range].iter().map(|x| widen(*x)).collect(),
+        }
+    }
+
+    /// Row `i` of a matrix, as [`Tensor::part`] gives it.
+    pub(crate) fn row(&self, i: usize) -> Cow<'_, [f32]> {
+        let width = self.shape.last().copied().unwrap_or(1);
+        self.part(i * width..(i + 1) * width)
+    }
+
+    /// The elements as a matrix of these rows and columns, as many as there are, for a product.
+    pub(crate) fn factor(&self, [rows, columns]: [usize; 2]) -> Factor<'_> {
+        match &self.halves {
+            None => Factor::Single(matrix(&self.data, rows, columns)),
+            Some(halves) => Factor::Half(
+                ArrayView2::from_shape((rows, columns), halves.bits())
+                    .expect("length was checked by the op"),
+            ),
+        }
+    }
+
+    /// What the numbers are in, if that is half the memory of f32.
+    pub(crate) fn halves(&self) -> Option<&Arc<Halves>> {
+        self.halves.as_ref()
     }
 
     /// The value as an ndarray view.
     pub fn view(&self) -> ArrayViewD<'_, f32> {
-        ArrayViewD::from_shape(IxDyn(&self.shape), &self.data)
+        ArrayViewD::from_shape(IxDyn(&self.shape), self.data())
             .expect("shape and storage agree by construction")
     }
 
     /// The one element of a tensor with one element (the first, if there are more; 0 if none).
     pub fn item(&self) -> f32 {
-        self.data.first().copied().unwrap_or(0.0)
+        self.data().first().copied().unwrap_or(0.0)
     }
 
     /// The elements for changing in place, as an optimizer does between steps. While a recorded
     /// graph or a clone still shares the storage, this tensor gets its own copy first.
     pub fn data_mut(&mut self) -> &mut [f32] {
+        self.widen();
         let own: &mut Buffer = Arc::make_mut(&mut self.data);
         own
+    }
+
+    /// The same numbers in f32.
+    pub(crate) fn widen(&mut self) {
+        if let Some(halves) = self.halves.take() {
+            self.data = halves.wide().clone();
+        }
     }
 
     /// The value without its history: a constant, and so is its adapter.
     pub fn detach(&self) -> Tensor {
         let adapter = self.adapter().map(|pair| Box::new(pair.detach()));
         let of = Tensor::with_grad_fn(self.shape.clone(), self.data.clone(), None);
-        Tensor { role: self.role, adapter, ..of }
+        Tensor { role: self.role, adapter, halves: self.halves.clone(), ..of }
     }
 
     /// Whether gradients flow into this tensor.
@@ -415,7 +469,16 @@ impl Tensor {
 
     /// The storage itself, to be shared by a view.
     pub(crate) fn storage(&self) -> Arc<Buffer> {
-        self.data.clone()
+        self.halves.as_ref().map_or(&self.data, |halves| halves.wide()).clone()
+    }
+
+    /// Whether both are one storage: who writes to a tensor that shares its own gets a copy.
+    pub(crate) fn shares_storage(&self, other: &Tensor) -> bool {
+        match (&self.halves, &other.halves) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => Arc::ptr_eq(&self.data, &other.data),
+            _ => false,
+        }
     }
 }
 

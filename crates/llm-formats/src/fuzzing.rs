@@ -159,11 +159,19 @@ fn check(imported: crate::Result<Imported>) {
     }
 }
 
+/// A place in the system's temporary folder that nothing else has, in this process either.
+fn own_place(what: &str) -> std::path::PathBuf {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let (process, call) = (std::process::id(), CALLS.fetch_add(1, Ordering::Relaxed));
+    std::env::temp_dir().join(format!("llm-fuzz-{what}-{process}-{call}"))
+}
+
 /// Files to begin with: each a config.json and weights.
 pub fn seeds() -> Vec<(Vec<u8>, Vec<u8>)> {
     use llm_core::tokenizer::{CharTokenizer, IdsTokenizer, Tokenizer};
     use llm_core::{Config, TinyGPT};
-    let folder = std::env::temp_dir().join(format!("llm-fuzz-hf-{}", std::process::id()));
+    let folder = own_place("hf");
     let chars = CharTokenizer::from_text(b"ab").expect("characters");
     let ids = IdsTokenizer::new(2).expect("numbers");
     let mut seeds = Vec::new();
@@ -223,7 +231,7 @@ pub fn gguf_seeds(from_spec: &FromSpec<'_>) -> Vec<Vec<u8>> {
     use llm_core::model::{Mlp, Norm, Positions, Rotary};
     use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
     use llm_core::{AttentionSpec, Config, TinyGPT};
-    let path = std::env::temp_dir().join(format!("llm-fuzz-gguf-{}", std::process::id()));
+    let path = own_place("gguf");
     let chars = CharTokenizer::from_text("ab\u{732b}".as_bytes()).expect("characters");
     let rotary = AttentionSpec {
         kv_heads: Some(1),

@@ -148,6 +148,10 @@ pub enum Note {
         /// Number of that token.
         token: u32,
     },
+    /// An adapter of which nothing says which weights it learned on.
+    BaseUnproven,
+    /// An adapter that adds 0.
+    NoChange,
 }
 
 impl Note {
@@ -197,6 +201,11 @@ impl Note {
                 "the file has no description of its model (tiny-gpt): taken for one with GELU, \
                  whose attention sees all that came before"
             ),
+            Note::BaseUnproven => message!(
+                "the base is not proven: its shapes fit, and nothing says which weights the adapter \
+                 learned on"
+            ),
+            Note::NoChange => message!("the adapter changes nothing: every B is 0"),
             Note::HeadsUnknown => message!("the files do not say how many heads: read as one"),
         }
     }

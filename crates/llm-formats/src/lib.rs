@@ -22,6 +22,7 @@
 //! | `holder` | what a kind of model of another program holds; everything else is refused by its key |
 //! | [`adapter`] | the parts that a matrix has for an adapter |
 //! | `mapping` | which of its tensors each of our parameters is, and their numbers both ways |
+//! | `pairs` | A and B of an adapter, by the tensor of theirs that they are added to |
 //! | [`own_names`] | one safetensors file with this project's parameter names |
 //! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
 //! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's and Llama's names, config.json, tokenizer files |
@@ -87,6 +88,8 @@ mod holder;
 pub mod adapter;
 
 mod mapping;
+
+mod pairs;
 
 pub mod own_names;
 

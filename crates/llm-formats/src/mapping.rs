@@ -119,6 +119,11 @@ impl Names {
         Ok(found.iter().zip(widths).enumerate().map(source).collect())
     }
 
+    /// Text before every name but the output head's.
+    pub(crate) fn prefix(&self) -> &'static str {
+        self.map.prefix
+    }
+
     /// [`Names::sources`] of a whole list, each with the place of our parameter in it.
     pub(crate) fn all(&self, list: &ParamList, prefix: &str) -> Result<Vec<(usize, Source)>> {
         let mut all = Vec::new();
@@ -170,7 +175,7 @@ impl Source {
     }
 
     /// Takes rows of theirs, from a first one on, out of our parameter with this many columns.
-    fn take(&self, first: usize, rows: &mut [f32], ours: &[f32], all: usize) {
+    pub(crate) fn take(&self, first: usize, rows: &mut [f32], ours: &[f32], all: usize) {
         match *self.shape {
             [_, width] if self.turned => {
                 let columns = (first..).map(|r| self.column(r)).take(rows.len() / width);
@@ -213,7 +218,7 @@ pub(crate) fn outgoing<'m>(
         let columns = p.shape.last().copied().unwrap_or(0);
         let values = ours.get(&name).map(|ours| without_heads(&name, ours, attention));
         let usual = if p.start == Start::One { 1.0 } else { 0.0 };
-        for source in names.sources(&name, &p.shape, names.map.prefix)? {
+        for source in names.sources(&name, &p.shape, names.prefix())? {
             let (from, values) = (source.clone(), values.clone());
             let fill = move |first: usize, rows: &mut [f32]| match &values {
                 Some(values) => from.take(first, rows, values, columns),
@@ -227,7 +232,7 @@ pub(crate) fn outgoing<'m>(
 
 /// The numbers of a parameter. In `w_proj [H·D, C]` rows h·D..(h+1)·D are 0 for every head h that is
 /// switched off: what that head computes is then added to nothing, as if it were not there.
-fn without_heads<'a>(name: &str, p: &'a Tensor, spec: &AttentionSpec) -> Cow<'a, [f32]> {
+pub(crate) fn without_heads<'a>(name: &str, p: &'a Tensor, spec: &AttentionSpec) -> Cow<'a, [f32]> {
     let mut values = Cow::Borrowed(p.data());
     let block = name.strip_suffix(".w_proj").and_then(|block| block.split('.').nth(1));
     let mask = block.and_then(|i| i.parse().ok()).map_or(&[][..], |i: usize| spec.used(i));

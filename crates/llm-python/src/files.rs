@@ -11,7 +11,7 @@ use llm_core::train::check_usable;
 use llm_run::folder::to_load;
 use llm_run::note::Note;
 use llm_run::options::Options;
-use llm_run::plan::{Loaded, going_on, load};
+use llm_run::plan::{Apart, Loaded, load_beside, taken_up};
 use llm_run::{Result, RunError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// As for the programs' `--load`.
 pub fn went_on(options: &Options, loaded: Loaded, path: &Path) -> Result<Inner> {
-    Ok(Inner::from_file(going_on(&models::MODERN, options, loaded, path)?, path))
+    Ok(Inner::from_file(taken_up(&models::MODERN, options, loaded, path)?, path))
 }
 
 /// A run that was read, with what there is to say about it and where it came from; it goes on where data or
@@ -38,8 +38,8 @@ pub fn opened(
 ) -> PyResult<Trainer> {
     let n = number_of_threads(threads)?;
     let (loaded, mut notes, path) = apart(py, n, read)?;
-    let mut inner = if options.data.is_empty() && options.val.is_empty() && options.given.is_empty()
-    {
+    let asks = !options.data.is_empty() || !options.val.is_empty() || !options.given.is_empty();
+    let mut inner = if !asks && options.lora.is_none() {
         Inner::from_file(loaded.into(), &path)
     } else {
         apart(py, n, move || went_on(&options, loaded, &path))?
@@ -67,9 +67,13 @@ impl Trainer {
     /// Loads a checkpoint, or the folder of a run of the programs. Its text is read when it is needed,
     /// where the run's folder remembers it; else it is given as `data`, and checked by its hash unless
     /// `allow_data_change`. Settings replace those of the run as they do for the programs: `steps` are so
-    /// many more.
+    /// many more. With `lora` an adapter of that rank begins to learn on `data` beside the model, which stays as it
+    /// is; the checkpoint of an adapter names the file of that model, and `base` does where it has moved.
     #[classmethod]
-    #[pyo3(signature = (path, data=None, *, val=None, allow_data_change=false, threads=None, **settings))]
+    #[pyo3(signature = (
+        path, data=None, *, val=None, allow_data_change=false, lora=None, base=None, threads=None, **settings
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "arguments by keyword")]
     fn load(
         _cls: &Bound<'_, PyType>,
         py: Python<'_>,
@@ -77,18 +81,23 @@ impl Trainer {
         data: Option<&Bound<'_, PyAny>>,
         val: Option<&Bound<'_, PyAny>>,
         allow_data_change: bool,
+        #[pyo3(from_py_with = maybe_whole)] lora: Option<usize>,
+        base: Option<PathBuf>,
         #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
         let mut options = Options {
             given: keywords::given(settings, "load")?,
+            lora,
             allow_data_change: allow_data_change.then_some(true),
             ..Options::default()
         };
         given_texts(data, val, &mut options)?;
         opened(py, threads, options, move || {
             let path = to_load(&path)?;
-            Ok((load(&models::MODERN, &path)?, Vec::new(), path))
+            let apart = Apart { base: base.as_deref(), adapter: None };
+            let (loaded, _) = load_beside(&models::MODERN, &path, apart)?;
+            Ok((loaded, Vec::new(), path))
         })
     }
 

@@ -60,11 +60,12 @@ fn from_elsewhere(
     path: PathBuf,
     import: Import,
     data: Option<&Bound<'_, PyAny>>,
+    lora: Option<usize>,
     threads: Option<usize>,
     settings: Option<&Bound<'_, PyDict>>,
     of: &str,
 ) -> PyResult<Trainer> {
-    let mut options = Options { given: keywords::given(settings, of)?, ..Options::default() };
+    let mut options = Options { given: keywords::given(settings, of)?, lora, ..Options::default() };
     given_texts(data, None, &mut options)?;
     opened(py, threads, options, move || {
         let (loaded, notes) = imported(&path, import)?;
@@ -75,35 +76,37 @@ fn from_elsewhere(
 #[pymethods]
 impl Trainer {
     /// A model from a folder of Hugging Face's, of the kinds of GPT-2 and Llama. With `data` and `steps`
-    /// it can be trained on.
+    /// it can be trained on, and with `lora` an adapter of that rank beside it, while the model stays as it is.
     #[classmethod]
-    #[pyo3(signature = (folder, data=None, *, threads=None, **settings))]
+    #[pyo3(signature = (folder, data=None, *, lora=None, threads=None, **settings))]
     fn from_hf(
         _cls: &Bound<'_, PyType>,
         py: Python<'_>,
         folder: PathBuf,
         data: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = maybe_whole)] lora: Option<usize>,
         #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
         let import: Import =
             |path| hugging_face::import(path, &|spec| models::MODERN.from_spec(spec));
-        from_elsewhere(py, folder, import, data, threads, settings, "from_hf")
+        from_elsewhere(py, folder, import, data, lora, threads, settings, "from_hf")
     }
 
-    /// A trainer from a GGUF file, llama.cpp's format.
+    /// A trainer from a GGUF file, llama.cpp's format; as `from_hf`.
     #[classmethod]
-    #[pyo3(signature = (path, data=None, *, threads=None, **settings))]
+    #[pyo3(signature = (path, data=None, *, lora=None, threads=None, **settings))]
     fn from_gguf(
         _cls: &Bound<'_, PyType>,
         py: Python<'_>,
         path: PathBuf,
         data: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = maybe_whole)] lora: Option<usize>,
         #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
         let import: Import = |path| gguf::import(path, &|spec| models::MODERN.from_spec(spec));
-        from_elsewhere(py, path, import, data, threads, settings, "from_gguf")
+        from_elsewhere(py, path, import, data, lora, threads, settings, "from_gguf")
     }
 
     /// Writes a new folder that `transformers.AutoModelForCausalLM.from_pretrained` reads. A bias of the
@@ -115,6 +118,20 @@ impl Trainer {
             hugging_face::prepare_folder(&folder)?;
             let written = hugging_face::export(&folder, model, &*inner.plan.tokenizer);
             written.map_err(|e| of_format(e, &folder))
+        })
+    }
+
+    /// Writes a new folder with the adapter alone, which `peft.PeftModel.from_pretrained` reads beside the model.
+    fn to_peft(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        self.worker.work(py, move |inner, _| {
+            let model = &inner.plan.trainer.model;
+            hugging_face::check_model(model).map_err(|e| not_written(e, model, &folder))?;
+            if model.adapter().is_none() {
+                let why = message!("the trainer has no adapter; to_hf() writes the whole model");
+                return Err(RunError::Usage(why));
+            }
+            hugging_face::prepare_folder(&folder)?;
+            hugging_face::peft::export(&folder, model).map_err(|e| of_format(e, &folder))
         })
     }
 

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyString};
 
 /// Keyword arguments that are no settings of the library.
 const OTHERS: &str = "attention arch preset epochs tokenizer vocab_size val data_as end_of_text out device \
-    eval_every save_every patience skip_spikes threads allow_data_change";
+    eval_every save_every patience skip_spikes threads allow_data_change lora base";
 
 /// Settings from keyword arguments.
 ///

@@ -8,18 +8,19 @@ use pyo3::types::{PyDict, PyMapping};
 
 #[pymethods]
 impl Trainer {
-    /// Copies of all weights by their names, `float32`, in the order of the equations.
+    /// Copies of all weights by their names, `float32`, in the order of the equations; of a model with an adapter
+    /// those of the adapter alone, `.lora_a` and `.lora_b` of each matrix: the others never change.
     fn state_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.worker.now(py, |inner| {
             let all = PyDict::new(py);
-            for (name, weight) in inner.plan.trainer.model.parameters() {
+            for (name, weight) in inner.plan.trainer.model.trained() {
                 all.set_item(name, copy(py, weight.shape(), weight.data())?)?;
             }
             Ok(all)
         })
     }
 
-    /// Sets all weights: every name with an array of numbers of its shape, or nothing is changed. The
+    /// Sets the weights that `state_dict` has: every name with an array of numbers of its shape, or nothing is changed. The
     /// optimizer keeps its state.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let mapping = || PyTypeError::new_err("expected a dict of names and arrays");
@@ -27,10 +28,10 @@ impl Trainer {
         let given: Vec<String> = state.keys()?.extract().map_err(|_| mapping())?;
         self.worker.now(py, |inner| {
             let names: Vec<String> =
-                inner.plan.trainer.model.parameters().map(|(name, _)| name).collect();
+                inner.plan.trainer.model.trained().map(|(name, _)| name).collect();
             fits(&names, &given)?;
             let mut new = Vec::new();
-            for (name, weight) in inner.plan.trainer.model.parameters() {
+            for (name, weight) in inner.plan.trainer.model.trained() {
                 let value = state.get_item(&name)?;
                 let (numbers, shape) = floats(&value, &name)?;
                 if shape != weight.shape() {
@@ -46,7 +47,7 @@ impl Trainer {
                 }
                 new.push(numbers);
             }
-            let weights = inner.plan.trainer.model.parameters_mut().zip(new);
+            let weights = inner.plan.trainer.model.trained_mut().zip(new);
             weights.for_each(|((_, weight), new)| weight.data_mut().copy_from_slice(&new));
             Ok(())
         })

@@ -83,3 +83,38 @@ def test_pytorch_finds_the_same_gradients(text, tmp_path):
     assert set(names) == set(found)
     for name, other in names.items():
         assert np.abs(found[name] - theirs[other].grad.numpy()).max() < 1e-5, name
+
+
+def test_an_adapter_learns_beside_a_model_of_hugging_faces(run, text, tmp_path):
+    run.to_hf(tmp_path / "hf")
+    whole = traingpt.Trainer.from_hf(tmp_path / "hf")
+    with pytest.raises(ValueError, match="data"):
+        traingpt.Trainer.from_hf(tmp_path / "hf", lora=2)
+    tuned = traingpt.Trainer.from_hf(tmp_path / "hf", text, lora=2, steps=6, lr=0.02)
+    assert np.array_equal(tuned.logits("Lucy met"), whole.logits("Lucy met"))  # B is 0
+    learning = tuned.state_dict()
+    assert all(name.endswith((".lora_a", ".lora_b")) for name in learning)
+    tuned.train()
+    after = tuned.logits("Lucy met")
+    assert not np.allclose(after, whole.logits("Lucy met"), atol=1e-3)
+    tuned.load_state_dict(learning)
+    assert np.array_equal(tuned.logits("Lucy met"), whole.logits("Lucy met"))
+
+
+def test_an_adapter_goes_out_by_itself_and_as_a_part(run, text, tmp_path):
+    run.save(tmp_path / "base")
+    tuned = traingpt.Trainer.load(tmp_path / "base", text, lora=2, steps=6, lr=0.02)
+    tuned.train()
+    after = tuned.logits("Lucy met")
+    tuned.save(tmp_path / "adapter")
+    (tmp_path / "base").rename(tmp_path / "moved")
+    with pytest.raises(ValueError, match="base"):
+        traingpt.Trainer.load(tmp_path / "adapter")
+    again = traingpt.Trainer.load(tmp_path / "adapter", base=tmp_path / "moved")
+    assert np.array_equal(again.logits("Lucy met"), after)
+    tuned.to_hf(tmp_path / "hf")
+    assert np.allclose(traingpt.Trainer.from_hf(tmp_path / "hf").logits("Lucy met"), after, atol=1e-5)
+    tuned.to_peft(tmp_path / "peft")
+    assert {path.name for path in (tmp_path / "peft").iterdir()} == {"adapter_config.json", "adapter_model.safetensors"}
+    with pytest.raises(ValueError, match=r"to_hf\(\)"):
+        run.to_peft(tmp_path / "none")

@@ -56,6 +56,8 @@ pub struct Options {
     pub recompute: Option<bool>,
     /// The file of the weights under the loaded adapter, where it is not the one that it names.
     pub base: Option<PathBuf>,
+    /// A text on which the model is measured before its first step and after its last.
+    pub forget: Option<PathBuf>,
     /// The file to save the run in.
     pub save: Option<PathBuf>,
     /// The folder to save it in; neither: `runs/NNN`, the next free number.

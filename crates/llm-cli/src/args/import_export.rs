@@ -11,15 +11,21 @@ flags! {
         /// As what
         /// zh: 写成什么
         <format>: ExportFormat = "FORMAT";
-        /// Folder (hf) or file (safetensors, gguf) to write
-        /// zh: 要写的目录（hf）或文件（safetensors、gguf）
+        /// Folder (hf, peft) or file (safetensors, gguf) to write
+        /// zh: 要写的目录（hf、peft）或文件（safetensors、gguf）
         <target>: PathBuf = "TARGET";
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// Checkpoint with the weights under the adapter, where they have moved
+        /// zh: 装着适配器所依附的权重的检查点，用于它们挪了地方时
+        base: Option<PathBuf> = "FILE";
         /// How gguf stores the matrices
         /// zh: gguf 怎样存矩阵
         stored: Option<Stored> = "TYPE" [long = "type", value_parser = one_of(STORED)];
+        /// Write the adapter alone: llama.cpp adds it to the model (gguf)
+        /// zh: 只写适配器：由 llama.cpp 加到模型上（gguf）
+        adapter: bool [conflicts_with = "stored"];
         /// What is printed.
         ..output: OutputArgs;
     }
@@ -31,14 +37,17 @@ flags! {
         /// From what
         /// zh: 从什么读
         <format>: ImportFormat = "FORMAT";
-        /// Folder (hf), file (safetensors, gguf), what both file names begin with (llm-cpp), or the
-        /// files of an app (chats)
-        /// zh: 目录（hf）、文件（safetensors、gguf）、两个文件名共同的开头（llm-cpp），或应用导出的文件（chats）
+        /// Folder (hf, peft), file (safetensors, gguf), what both file names begin with (llm-cpp), or
+        /// the files of an app (chats)
+        /// zh: 目录（hf、peft）、文件（safetensors、gguf）、两个文件名共同的开头（llm-cpp），或应用导出的文件（chats）
         <sources>: Vec<PathBuf> = "SOURCE" [required = true];
         /// Save the model in this checkpoint (an existing one is replaced); of chats, the
         /// conversations in this new file
         /// zh: 把模型存到这个检查点（已有的会被替换）；chats 则把对话存到这个新文件
         save: PathBuf = "FILE";
+        /// Checkpoint, or folder of a run, with the model of the adapter (peft)
+        /// zh: 适配器所属模型的检查点或训练目录（peft）
+        base: Option<PathBuf> = "FILE";
         /// Whose messages are the answers, of those who speak in chats
         /// zh: 聊天里谁的消息当作回答
         me: Option<String> = "NAME";
@@ -62,6 +71,9 @@ words! {
         /// One file for llama.cpp and programs that stand on it
         /// zh: 一个文件，给 llama.cpp 和以它为基础的程序
         Gguf = "gguf",
+        /// The adapter alone, as a folder that peft loads beside the model
+        /// zh: 只写适配器，成为 peft 能配着模型载入的目录
+        Peft = "peft",
     }
 }
 
@@ -90,6 +102,9 @@ words! {
         /// A file of llama.cpp's with a GPT-2, a Llama or a Qwen3
         /// zh: llama.cpp 的文件，里面是 GPT-2、Llama 或 Qwen3
         Gguf = "gguf",
+        /// A folder of peft's with an adapter (LoRA) for the model in --base
+        /// zh: peft 的目录，里面是 --base 中模型的适配器（LoRA）
+        Peft = "peft",
         /// PREFIX.json and PREFIX.bin of the C++ original
         /// zh: C++ 原版的 PREFIX.json 和 PREFIX.bin
         LlmCpp = "llm-cpp",

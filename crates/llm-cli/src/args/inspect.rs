@@ -1,7 +1,7 @@
 //! `inspect` and `trace`.
 
 use super::choices::facts;
-use super::{ModelArgs, OutputArgs, PromptArgs};
+use super::{ApartArgs, ModelArgs, OutputArgs, PromptArgs};
 use crate::words::flags;
 use clap::Subcommand;
 use llm_lens::HeadName;
@@ -68,6 +68,9 @@ flags! {
                 "head-bias", "init",
             ],
         ];
+        /// Checkpoint with the weights under the adapter, where they have moved
+        /// zh: 装着适配器所依附的权重的检查点，用于它们挪了地方时
+        base: Option<PathBuf> = "FILE" [requires = "load"];
         /// Number of different tokens [default: 256]
         /// zh: 不同词元的个数 [默认：256]
         vocab: Option<usize> = "V" [visible_alias = "vocab-size"];
@@ -97,6 +100,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// What the text begins with.
         ..prompt: PromptArgs;
         /// Only this block, from 0 (in the terminal, as JSON and as SVG)
@@ -160,6 +165,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// Kind of fact that the stories ask for: thing, found-item, spot, he-she, receiver, who-has,
         /// other-person or other-item [default: other-person]
         /// zh: 故事问哪一类事实：thing、found-item、spot、he-she、receiver、who-has、other-person 或 other-item [默认：other-person]
@@ -198,6 +205,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// What the text begins with.
         ..prompt: PromptArgs;
         /// Show the last N tokens of the text only [default: 24]
@@ -217,6 +226,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// Text to measure on; `-` is standard input [default: the run's own unseen text]
         /// zh: 用来测量的文本；`-` 是标准输入 [默认：这次训练留着没学的文本]
         data: Vec<PathBuf> = "FILE" [num_args = 1..];
@@ -257,6 +268,8 @@ flags! {
         /// Checkpoint, or the folder of a run [default: a built-in example of three positions]
         /// zh: 检查点，或训练目录 [默认：三个位置的内置示例]
         load: Option<PathBuf> = "FILE" [help_heading = "Model"];
+        /// The other part of the model.
+        ..apart: ApartArgs [next_help_heading = "Model"];
         /// What the text begins with.
         ..prompt: PromptArgs [next_help_heading = "Model"];
         /// Number of heads of the built-in example: 1, 2 or 4 [default: 2]

@@ -126,11 +126,26 @@ pub enum Verb {
 }
 
 flags! {
+    /// The other part of a model that is in two.
+    #[derive(Clone, Default)]
+    pub struct ApartArgs {
+        /// Checkpoint with the weights under the adapter, where they have moved
+        /// zh: 装着适配器所依附的权重的检查点，用于它们挪了地方时
+        base: Option<PathBuf> = "FILE" rare [requires = "load", conflicts_with = "adapter"];
+        /// Adapter for the model: a checkpoint, the folder of a run, or one of peft's
+        /// zh: 给模型用的适配器：检查点、训练目录，或 peft 的目录
+        adapter: Option<PathBuf> = "FILE" rare [requires = "load"];
+    }
+}
+
+flags! {
     /// `generate`.
     pub struct GenerateArgs {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE" [alias = "out-dir"];
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// How text is drawn.
         ..sampling: SamplingArgs;
         /// Seed of the draws [default: the run's]
@@ -156,6 +171,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// What the model is told before the conversation
         /// zh: 对话之前告诉模型的话
         system: Option<String> = "TEXT" [allow_hyphen_values = true];
@@ -190,6 +207,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// Port; 0: any that is free [default: 8080]
         /// zh: 端口；0：任意一个空闲的 [默认：8080]
         port: Option<u16> = "N";
@@ -219,6 +238,8 @@ flags! {
         /// Checkpoint, or the folder of a run
         /// zh: 检查点，或训练目录
         load: PathBuf = "FILE";
+        /// The other part of the model.
+        ..apart: ApartArgs;
         /// Text to score, all of it: files and folders; `-` is standard input [default: the run's
         /// own unseen text]
         /// zh: 要评的文本，全部都评：文件和目录；`-` 是标准输入 [默认：这次训练留着没学的文本]

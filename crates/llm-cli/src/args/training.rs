@@ -44,8 +44,8 @@ flags! {
         /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
         load: Option<PathBuf> = "FILE" [visible_alias = "resume", help_heading = "Checkpoints"];
         /// Leave the model of --load as it is, and train matrices of this rank beside its own (LoRA); how it
-        /// learns then begins anew: lr 5e-4, linear, warm-up of 5 steps or 3 %, no decay, one epoch
-        /// zh: --load 的模型保持不变，只在它的矩阵旁训练这个秩的小矩阵（LoRA）；学法重新开始：学习率 5e-4，线性下降，预热 5 步或 3 %，不衰减权重，走一遍
+        /// learns then begins anew: lr 1e-3, linear, warm-up of 5 steps or 3 %, no decay, one epoch
+        /// zh: --load 的模型保持不变，只在它的矩阵旁训练这个秩的小矩阵（LoRA）；学法重新开始：学习率 1e-3，线性下降，预热 5 步或 3 %，不衰减权重，走一遍
         lora: Option<usize> = "R" [visible_alias = "lora-rank", help_heading = "Checkpoints"];
         /// The weights under the adapter of --load, where they are no longer in the file that it names
         /// zh: --load 的适配器所依附的权重，用于它们已不在它所写的文件里时
@@ -54,6 +54,10 @@ flags! {
         /// bytes
         /// zh: 一步里少存些东西：反向时把每个块再算一遍，多花三分之一的时间，结果一字不差
         recompute: Option<bool> = "0|1" rare [help_heading = "Checkpoints"];
+        /// A text of the kind that the model of --load knows: what its bytes cost before the first step and after
+        /// the last is said beside the loss on unseen text
+        /// zh: 一段 --load 的模型本来就懂的文本：训练前后它每字节要多少比特，会同未见文本的损失一起报告
+        forget: Option<PathBuf> = "FILE" rare [help_heading = "Output", requires = "load"];
         /// Save the run in this file (an existing one is replaced)
         /// zh: 存到这个文件（已有的会被替换）
         save: Option<PathBuf> = "FILE" [help_heading = "Checkpoints", conflicts_with = "out"];
@@ -207,7 +211,7 @@ impl TrainArgs {
     #[rustfmt::skip] // several fields a line
     pub fn options(&self) -> Options {
         let TrainArgs {
-            files, allow_data_change, model, recipe, load, lora, base, recompute, save, out, no_save, save_opt,
+            files, allow_data_change, model, recipe, load, lora, base, recompute, forget, save, out, no_save, save_opt,
             save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, sampling, probes, ..
         } = self.clone();
         let DataArgs { data, data_as, end_of_text, val, tokenizer, .. } = files;
@@ -219,7 +223,7 @@ impl TrainArgs {
             attention: model.further.attention, attention_set: model.further.attention_set, preset, epochs, time, max_time,
             data, data_as, end_of_text, val, held: BTreeMap::new(), allow_data_change,
             tokenizer: tokenizer.options(),
-            load, lora, base, recompute, save, out, no_save,
+            load, lora, base, recompute, forget, save, out, no_save,
             dry_run: dry_run == Some(true), overfit: overfit == Some(true),
             habits: Habits {
                 eval_every, save_every, log_every, sample_every, keep, save_opt, patience,

@@ -1,5 +1,6 @@
 //! `chat`: a conversation with a model, in a terminal or line by line.
 
+use super::loaded::loaded;
 use crate::args::{ChatArgs, SamplingArgs};
 use crate::console::{Out, note};
 use crate::error::{Result, RunError, usage};
@@ -10,8 +11,7 @@ use crate::signals::Signals;
 use llm_core::base::escape::{Printer, Show};
 use llm_core::generate::{Finish, Sampling};
 use llm_core::message;
-use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, load};
+use llm_run::plan::Loaded;
 use llm_run::talk::{Answer, Talk};
 use std::io::{self, BufRead, IsTerminal, Read};
 
@@ -28,7 +28,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// What loading refuses; [`RunError::Signal`] after a signal while it waits for a line.
 pub fn chat(program: &Program, args: &ChatArgs) -> Result<()> {
     let signals = Signals::listen();
-    let Loaded { mut run, tokenizer, .. } = load(&program.models, &to_load(&args.load)?)?;
+    let (_, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
+    let Loaded { mut run, tokenizer, .. } = loaded;
     let sampling = Sampling {
         temperature: args.temp.unwrap_or(TEMPERATURE),
         top_k: args.topk.unwrap_or(0),

@@ -3,6 +3,7 @@
 mod rows;
 mod task;
 
+use super::loaded::loaded;
 use super::scored::{batch_of, scored_on};
 use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
@@ -23,8 +24,7 @@ use llm_lens::FirstChoices;
 use llm_messages::unit;
 use llm_report::fact_label;
 use llm_run::data::{Report, Validation};
-use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, about_training_data, load};
+use llm_run::plan::{Loaded, about_training_data};
 use llm_run::training::measure;
 use rows::TokenRows;
 use std::io::Write;
@@ -36,8 +36,7 @@ use std::path::{Path, PathBuf};
 /// What loading or scoring refuses.
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
-    let path = to_load(&args.load)?;
-    let loaded = load(&program.models, &path)?;
+    let (path, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
     let batch = batch_of(&loaded, args.batch)?;
     if let Some(file) = &args.task {
         return task::ask(args, file, loaded, batch, &signals);

@@ -6,11 +6,12 @@ use crate::error::{Result, RunError, usage};
 use crate::program::Program;
 use llm_core::base::{Message, escape::one_line};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Error, IoAction, message};
-use llm_formats::gguf::Spoken;
+use llm_core::{Error, IoAction, TinyGPT, message};
+use llm_formats::gguf::{Spoken, Stored};
+use llm_formats::hugging_face::peft;
 use llm_formats::{FormatError, gguf, hugging_face, own_names};
 use llm_run::folder::{may_replace, to_load};
-use llm_run::plan::{Loaded, load};
+use llm_run::plan::{Apart, Loaded, load_beside};
 use std::path::Path;
 
 /// Loads the model and writes it.
@@ -21,8 +22,12 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     if args.stored.is_some() && args.format != ExportFormat::Gguf {
         return usage("--type is for export gguf");
     }
+    if args.adapter && args.format != ExportFormat::Gguf {
+        return usage("--adapter is for export gguf; export peft writes it for peft");
+    }
     let path = to_load(&args.load)?;
-    let Loaded { run, tokenizer, .. } = load(&program.models, &path)?;
+    let apart = Apart { base: args.base.as_deref(), adapter: None };
+    let (Loaded { run, tokenizer, .. }, _) = load_beside(&program.models, &path, apart)?;
     let (model, tokenizer, target) = (&run.model, tokenizer.as_ref(), &args.target);
     let mut notes = Vec::new();
     match args.format {
@@ -42,12 +47,31 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
             written.map_err(|e| not_exported(e, hint, |e| RunError::Data(why(e))))?;
             notes = hugging_face::notes(model, tokenizer, family);
         }
+        ExportFormat::Peft => {
+            check_adapter(model, &path)?;
+            hugging_face::check_model(model)
+                .map_err(|e| unfit(&e, matches!(e, FormatError::HeadBias), &path))?;
+            let hint = "nothing was written, choose a new or empty folder";
+            hugging_face::prepare_folder(target).map_err(|e| RunError::hint(e, hint))?;
+            let hint = "nothing was exported, make room there or choose another folder";
+            peft::export(target, model)
+                .map_err(|e| not_exported(e, hint, |e| RunError::Data(e.message())))?;
+        }
         ExportFormat::Safetensors => {
             refuse_foreign(target, own_names::is_ours)?;
             let written = own_names::export(target, model, tokenizer);
             let written = written.map_err(|e| Error::io(IoAction::Save, target, e));
             let hint = "nothing was exported, choose another file";
             written.map_err(|e| RunError::hint(e, hint))?;
+        }
+        ExportFormat::Gguf if args.adapter => {
+            check_adapter(model, &path)?;
+            gguf::check_model(model).map_err(|e| unfit(&e, false, &path))?;
+            refuse_foreign(target, gguf::is_ours)?;
+            let name = target.file_stem().unwrap_or_default().to_string_lossy();
+            let hint = "nothing was exported, make room there or choose another file";
+            gguf::export_adapter(target, model, &name)
+                .map_err(|e| not_exported(e, hint, |e| RunError::Data(e.message())))?;
         }
         ExportFormat::Gguf => {
             let unfit = |e| unfit(&e, hugging_face::has_head_bias(model), &path);
@@ -63,6 +87,9 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
             let exported = written.map_err(refused)?;
             let spoken = gguf::write_modelfile(target, model, tokenizer)?;
             notes = gguf_notes(&exported, tokenizer);
+            notes.extend(
+                exported.survival.map(|left| survival(left, args.stored.unwrap_or_default())),
+            );
             notes.extend(modelfile_note(spoken));
         }
     }
@@ -71,7 +98,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         let shown = |path: &Path| one_line(&path.display().to_string());
         let (from, to) = (shown(&path), shown(target));
         note(match args.format {
-            ExportFormat::Gguf => {
+            ExportFormat::Gguf if !args.adapter => {
                 let modelfile = shown(&gguf::modelfile_of(target));
                 message!("exported '{}' to '{}', for Ollama with '{}'", from, to, modelfile)
             }
@@ -79,6 +106,17 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Refuses a model without an adapter where that alone is written.
+fn check_adapter(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
+    match model.adapter() {
+        Some(_) => Ok(()),
+        None => Err(RunError::Data(message!(
+            "checkpoint '{}' has no adapter; nothing was written, export hf writes the whole model",
+            checkpoint.display()
+        ))),
+    }
 }
 
 /// Why a model was not written that has no place in the format, and what to do.
@@ -128,6 +166,16 @@ fn gguf_notes(exported: &gguf::Exported, tokenizer: &dyn Tokenizer) -> Vec<Messa
         ));
     }
     notes
+}
+
+/// What rounding has left of an adapter.
+fn survival(left: gguf::Survival, stored: Stored) -> Message {
+    message!(
+        "rounded to {}, {:.1} % of the adapter's change is kept, with noise of {:.2} times its size",
+        stored.kind().name(),
+        100.0 * left.kept,
+        left.noise
+    )
 }
 
 /// What of the model's way of talking Ollama will not know.

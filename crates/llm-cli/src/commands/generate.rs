@@ -1,5 +1,6 @@
 //! `generate`: text from a trained model.
 
+use super::loaded::loaded;
 use crate::args::GenerateArgs;
 use crate::console::{Out, note};
 use crate::error::Result;
@@ -7,8 +8,7 @@ use crate::generation::{Request, To};
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_run::defaults::TextDefaults;
-use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, load};
+use llm_run::plan::Loaded;
 
 /// Loads the model and writes.
 ///
@@ -20,7 +20,8 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
         foreign.iter().for_each(note);
     }
     let signals = Signals::listen();
-    let Loaded { mut run, tokenizer, .. } = load(&program.models, &to_load(&args.load)?)?;
+    let (_, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
+    let Loaded { mut run, tokenizer, .. } = loaded;
     let seed = args.seed.unwrap_or(run.recipe.seed);
     let defaults = TextDefaults::choose(None);
     let mut request = Request::new(&args.sampling, &defaults, &tokenizer, seed, &run.recipe.data)?;

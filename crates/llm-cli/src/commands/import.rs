@@ -10,14 +10,16 @@ use crate::next_commands;
 use crate::program::Program;
 use llm_core::base::escape::one_line;
 use llm_core::base::{Message, system_reason, thousands};
+use llm_core::checkpoint::TokenizerSpec;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
+use llm_core::train::Trainer;
 use llm_core::{Config, checkpoint, counted, message};
 use llm_formats::chat::ChatFormat;
 use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
-use llm_run::folder::Target;
+use llm_run::folder::{Target, to_load};
 use llm_run::models::Heads;
-use llm_run::plan::{check_heads, more_than_offered};
+use llm_run::plan::{Apart, Loaded, check_heads, load_beside, more_than_offered};
 use std::path::Path;
 
 /// Reads the model and saves it, or the conversations.
@@ -28,6 +30,8 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     match (args.format, &args.sources[..]) {
         (ImportFormat::Chats, _) => import_chats(program, args),
         (_, _) if args.me.is_some() => usage("--me is for import chats"),
+        (ImportFormat::Peft, [source]) => adapter(program, args, source),
+        (_, _) if args.base.is_some() => usage("--base is for import peft"),
         (_, [source]) => model(program, args, source),
         _ => usage("a model is imported from one source, and several are given"),
     }
@@ -48,16 +52,50 @@ fn model(program: &Program, args: &ImportArgs, source: &Path) -> Result<()> {
     let with_optimizer = imported.optimizer.is_some() || imported.step == 0;
     let (trainer, spec) =
         imported.into_trainer().map_err(|e| refused(program, args.format, source, e))?;
-    checkpoint::save(&target.path, &trainer, &spec, with_optimizer)
+    save(program, args, &target, (&trainer, &spec, with_optimizer), tokenizer.as_ref())
+}
+
+/// Reads an adapter, and saves it as a checkpoint that names the one with its base.
+fn adapter(program: &Program, args: &ImportArgs, source: &Path) -> Result<()> {
+    let Some(base) = &args.base else {
+        return usage("import peft needs --base: the model that the adapter is for");
+    };
+    let target = Target::file(&args.save, None)
+        .map_err(|e| of_verb(e, "nothing was imported, choose another --save"))?;
+    if let Some(why) = something_else(args.format, source) {
+        return Err(not_imported(source, why));
+    }
+    let apart = Apart { adapter: Some(source), ..Apart::default() };
+    let (loaded, notes) = load_beside(&program.models, &to_load(base)?, apart)?;
+    let Loaded { run, tokenizer, .. } = loaded;
+    if !args.output.quiet() {
+        let numbers = thousands(run.model.trained_count());
+        let base = base.display().to_string();
+        note(message!("imported an adapter of {} numbers for '{}'", numbers, one_line(&base)));
+        notes.into_iter().for_each(|one| note(one.message()));
+    }
+    let spec = TokenizerSpec::of(tokenizer.as_ref());
+    save(program, args, &target, (&run, &spec, true), tokenizer.as_ref())
+}
+
+/// Saves what was imported, and says what to type next.
+fn save(
+    program: &Program,
+    args: &ImportArgs,
+    target: &Target,
+    (trainer, spec, with_optimizer): (&Trainer, &TokenizerSpec, bool),
+    tokenizer: &dyn Tokenizer,
+) -> Result<()> {
+    checkpoint::save(&target.path, trainer, spec, with_optimizer)
         .map_err(|e| RunError::hint(e, "nothing was imported, choose another --save"))?;
-    let mut out = Out::default();
+    let (mut out, quiet) = (Out::default(), args.output.quiet());
     let (step, shown) = (trainer.step, target.path.display().to_string());
     if args.output.json() {
         out.write(&events::line(&Event::Saved { step, path: &shown }));
     }
     if !quiet {
         note(message!("saved checkpoint '{}' at step {}", one_line(&shown), step));
-        next_commands(program, &target.path, tokenizer.as_ref()).iter().for_each(note);
+        next_commands(program, &target.path, tokenizer).iter().for_each(note);
     }
     out.finish()
 }
@@ -71,8 +109,10 @@ fn read(program: &Program, args: &ImportArgs, source: &Path) -> Result<Imported>
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
         ImportFormat::Safetensors => own_names::import(source, args.heads, from_spec),
         ImportFormat::Hf => hugging_face::import(source, from_spec),
-        // Chats are no model, and are not read here.
-        ImportFormat::Gguf | ImportFormat::Chats => gguf::import(source, from_spec),
+        // Chats and adapters are no model, and are not read here.
+        ImportFormat::Gguf | ImportFormat::Peft | ImportFormat::Chats => {
+            gguf::import(source, from_spec)
+        }
     };
     let imported = imported.and_then(|found| same_heads(found, args.heads));
     let imported = imported.map_err(|e| refused(program, args.format, source, e))?;
@@ -130,6 +170,7 @@ fn something_else(format: ImportFormat, path: &Path) -> Option<Message> {
         ImportFormat::Hf => {
             &[Look::HuggingFace, Look::Safetensors, Look::SentencePiece, Look::Json]
         }
+        ImportFormat::Peft => &[Look::Adapter],
         ImportFormat::Gguf | ImportFormat::Chats => &[Look::Gguf],
     };
     let other = Look::of(path).filter(|look| !read.contains(look));

@@ -10,6 +10,7 @@ mod generate;
 mod import;
 mod import_chats;
 mod inspect;
+mod loaded;
 mod report;
 mod runs;
 mod scored;

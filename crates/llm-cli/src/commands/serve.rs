@@ -1,5 +1,6 @@
 //! `serve`: a model behind HTTP.
 
+use super::loaded::loaded;
 use crate::args::ServeArgs;
 use crate::console::{json_line, note, print};
 use crate::error::{Result, RunError};
@@ -7,8 +8,7 @@ use crate::program::Program;
 use crate::signals::Signals;
 use llm_core::base::bytes;
 use llm_core::message;
-use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, load};
+use llm_run::plan::Loaded;
 use llm_serve::{Access, Server, memory};
 use serde_json::json;
 
@@ -23,7 +23,8 @@ pub fn serve(program: &Program, args: &ServeArgs) -> Result<()> {
             |e: std::io::Error| RunError::Input { path: path.clone(), why: e.to_string().into() };
         std::fs::read_to_string(path).map(|key| key.trim().to_string()).map_err(refused)
     });
-    let Loaded { mut run, tokenizer, .. } = load(&program.models, &to_load(&args.load)?)?;
+    let (_, Loaded { mut run, tokenizer, .. }) =
+        loaded(program, &args.load, &args.apart, &args.output)?;
     let weights = args.weights.flatten();
     if let Some(kind) = weights {
         run.model = run.model.rounded(kind)?;
@@ -34,7 +35,8 @@ pub fn serve(program: &Program, args: &ServeArgs) -> Result<()> {
         key: key.transpose()?.or(args.api_key.clone()),
         origins: args.allow_origin.clone(),
     };
-    let name = args.load.file_name().map_or("model".into(), |name| name.to_string_lossy());
+    let name = args.apart.adapter.as_ref().unwrap_or(&args.load);
+    let name = name.file_name().map_or("model".into(), |name| name.to_string_lossy());
     let server = Server::bind(access, &name, &run.model, tokenizer)?;
     let address = format!("http://{}", server.address());
     let (context, size) = (run.model.config().seq_len, memory(&run.model, weights));

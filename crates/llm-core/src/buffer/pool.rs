@@ -21,6 +21,11 @@ const MOST: usize = 3 << 30;
 /// "Lately": this number of requests and up to as many before them, dozens of steps of most models.
 const PERIOD: u64 = 1 << 16;
 
+/// Bytes that may wait where `swing` is the most that were in use less the least.
+pub(crate) fn most_that_wait(swing: usize) -> usize {
+    swing.saturating_mul(SHARE).clamp(LITTLE, MOST)
+}
+
 /// What a recycled buffer can hold.
 pub trait Element: Copy + PartialEq + Sized + 'static {
     /// Fills stale memory in builds with debug assertions: a number that no kernel takes for good.
@@ -138,8 +143,7 @@ impl<T> Pool<T> {
     /// Bytes that may wait.
     fn limit(&self) -> usize {
         let [now, before] = self.tides;
-        let swing = now.high.max(before.high) - now.low.min(before.low);
-        swing.saturating_mul(SHARE).clamp(LITTLE, MOST)
+        most_that_wait(now.high.max(before.high) - now.low.min(before.low))
     }
 
     /// Lets go of what has waited longest, and of somewhat more than it must: this is not for every

@@ -16,6 +16,7 @@ use crate::message;
 use crate::model::weights_blake3;
 use crate::optim::{OPTIMIZERS, OptimizerRow, OptimizerState, ParameterState};
 use crate::tensor::Tensor;
+use crate::tensor::halves::Halves;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -53,13 +54,36 @@ impl Checkpoint {
         base: Option<&Path>,
         optimizers: &'static [OptimizerRow],
     ) -> Result<Checkpoint> {
+        Checkpoint::read(path, base, Wanted::All, optimizers)
+    }
+
+    /// [`load_on`](Checkpoint::load_on) of weights that stay as they are, for an adapter to stand beside them: without
+    /// the optimizer's state, and a matrix of bf16 numbers takes half the memory. What is an adapter itself is read
+    /// whole.
+    ///
+    /// # Errors
+    /// As [`load_on`](Checkpoint::load_on).
+    pub fn load_frozen(
+        path: &Path,
+        base: Option<&Path>,
+        optimizers: &'static [OptimizerRow],
+    ) -> Result<Checkpoint> {
+        Checkpoint::read(path, base, Wanted::Frozen, optimizers)
+    }
+
+    fn read(
+        path: &Path,
+        base: Option<&Path>,
+        wanted: Wanted,
+        optimizers: &'static [OptimizerRow],
+    ) -> Result<Checkpoint> {
         let read = |path: &Path, what: Wanted| {
             let (file, length) = open_regular(path)?;
             let read = parse_of(BufReader::with_capacity(CHUNK, file), length, what, optimizers)?;
             Ok(Checkpoint { path: path.into(), ..read })
         };
-        let whole = read(path, Wanted::All);
-        let whole = whole.and_then(|it| it.on_base(base, |file| read(file, Wanted::Weights)));
+        let whole = read(path, wanted);
+        let whole = whole.and_then(|it| it.on_base(base, |file| read(file, Wanted::Frozen)));
         whole.map_err(|failure| failure.at(path))
     }
 
@@ -134,8 +158,8 @@ impl Checkpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     All,
-    /// Without the optimizer's state.
-    Weights,
+    /// Where it is no adapter: without the optimizer's state, and matrices of bf16 numbers as such.
+    Frozen,
 }
 
 /// Reads a checkpoint of `length` bytes from `input`.
@@ -162,28 +186,40 @@ fn parse_of(
     let mut bytes = vec![0; fixed.header_length as usize]; // at most 4 MiB
     input.read_exact(&mut bytes)?;
     fixed.check(&bytes)?;
-    let contents = header::decode(&bytes, optimizers)?;
+    let mut contents = header::decode(&bytes, optimizers)?;
     check(&contents)?;
     let data_start = table::padded(FIXED + fixed.header_length);
     let body = table::body_length(&contents.table);
     let expected = data_start.saturating_add(body).saturating_add(HASH);
     unless(expected == length, CheckpointError::Length { actual: length, expected })?;
-    memory::require(body).map_err(Failure::Memory)?;
+    let is_frozen = wanted == Wanted::Frozen && contents.adapter.is_none();
+    if is_frozen {
+        contents.optimizer = None;
+    } else {
+        memory::require(body).map_err(Failure::Memory)?;
+    }
 
     input.skip_zeros(FIXED + fixed.header_length, message!("the header"))?;
-    let mut floats = BTreeMap::new();
+    let (mut floats, mut halves) = (Floats::new(), BTreeMap::new());
     let mut blob = Vec::new();
     for entry in &contents.table {
         match entry.role.as_str() {
             BLOB => blob = input.tensor(entry, |bytes, out| out.extend_from_slice(bytes))?,
-            role if role != WEIGHT && wanted == Wanted::Weights => {
+            role if role != WEIGHT && is_frozen => {
                 input.tensor(entry, |_, _: &mut Vec<f32>| ())?;
             }
             _ => {
+                if is_frozen {
+                    memory::require(entry.length).map_err(Failure::Memory)?;
+                }
                 let values = input.tensor(entry, |bytes, out| {
                     out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
                 })?;
-                floats.insert((entry.name.clone(), entry.role.clone()), values);
+                let is_matrix = is_frozen && entry.dims.len() == 2;
+                match is_matrix.then(|| Halves::of(&values)).flatten() {
+                    Some(half) => drop(halves.insert(entry.name.clone(), half)),
+                    None => drop(floats.insert((entry.name.clone(), entry.role.clone()), values)),
+                }
             }
         }
     }
@@ -198,7 +234,7 @@ fn parse_of(
             check_values(&contents, entry, values)?;
         }
     }
-    Ok(assemble(contents, floats, blob)?)
+    Ok(assemble(contents, (floats, halves), blob)?)
 }
 
 /// Finite, and no mean of squares below 0: it would become NaN under the optimizer's root.
@@ -209,10 +245,13 @@ pub(super) fn check_values(contents: &Contents, entry: &Entry, values: &[f32]) -
     unless(!is_negative, CheckpointError::Negative { tensor: entry.label() })
 }
 
+/// The numbers of tensors by name and role.
+type Floats = BTreeMap<(String, String), Vec<f32>>;
+
 /// Puts the tensors, sorted by name in the file, into the model's order.
 fn assemble(
     contents: Contents,
-    mut floats: BTreeMap<(String, String), Vec<f32>>,
+    (mut floats, mut halves): (Floats, BTreeMap<String, Halves>),
     blob: Vec<u8>,
 ) -> Checked<Checkpoint> {
     let mut take =
@@ -221,7 +260,10 @@ fn assemble(
     let mut parameters = Vec::new();
     let mut states = Vec::new();
     for (name, param) in contents.parameters()? {
-        let tensor = Tensor::parameter_from_vec(&param.shape, take(&name, WEIGHT))?;
+        let tensor = match halves.remove(&name) {
+            Some(halves) => Tensor::parameter_of_halves(&param.shape, halves),
+            None => Tensor::parameter_from_vec(&param.shape, take(&name, WEIGHT))?,
+        };
         parameters.push((name.clone(), tensor));
         if !slots.is_empty() {
             let slots = slots.iter().map(|slot| take(&name, slot).into()).collect();

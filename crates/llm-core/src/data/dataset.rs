@@ -10,6 +10,7 @@ use crate::buffer;
 use crate::message;
 use crate::model::{Batch, BatchShape, Origin, WindowOrder};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -214,6 +215,14 @@ impl TokenDataset {
         Ok(Batch { inputs, targets, shape: [b, t], origin, step_targets })
     }
 
+    /// The lengths that rows of passages may have, each once; none of a text, all rows of which are as long as asked
+    /// for.
+    pub fn row_lengths(&self) -> Vec<usize> {
+        let windows = self.passages.iter().flat_map(|passages| &passages.windows);
+        let lengths: BTreeSet<usize> = windows.map(|window| window.len).collect();
+        lengths.into_iter().collect()
+    }
+
     /// How many tokens are scored in these windows.
     pub fn targets_in(&self, windows: &Windows) -> usize {
         let Some(passages) = &self.passages else { return windows.tokens() };
@@ -282,7 +291,7 @@ mod tests {
     #[test]
     fn every_start_is_used_up_to_the_last_that_fits() {
         let data = counting(12);
-        let firsts: std::collections::BTreeSet<_> =
+        let firsts: BTreeSet<_> =
             (0..500).map(|s| data.batch(1, s, [1, 8]).unwrap().inputs[0]).collect();
         assert_eq!(firsts.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(matches!(counting(8).batch(1, 0, [1, 8]), Err(Error::DataTooSmall { .. })));

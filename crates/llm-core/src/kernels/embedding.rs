@@ -2,12 +2,18 @@
 
 use super::parallel::{self, LIGHT};
 use crate::base::TokenId;
+use std::borrow::Cow;
 
-/// `y[n, :]` ← `w[ids[n], :]` for `w [rows, width]`.
-pub fn forward(y: &mut [f32], w: &[f32], ids: &[TokenId], width: usize) {
+/// `y[n, :]` ← `w[ids[n], :]` for a w of which `row` gives the rows, of this width.
+pub fn forward<'w>(
+    y: &mut [f32],
+    row: impl Fn(usize) -> Cow<'w, [f32]> + Sync,
+    ids: &[TokenId],
+    width: usize,
+) {
     parallel::rows(y, width, LIGHT, |first, y| {
         for (y, &id) in y.chunks_exact_mut(width).zip(&ids[first..]) {
-            y.copy_from_slice(&w[id as usize * width..][..width]);
+            y.copy_from_slice(&row(id as usize));
         }
     });
 }
@@ -40,7 +46,7 @@ mod tests {
             let ids: Vec<TokenId> = (0..n).map(|i| ((i * 7) % rows) as TokenId).collect();
             let w: Vec<f32> = (0..rows * width).map(|i| i as f32).collect();
             let mut y = vec![f32::NAN; n * width];
-            forward(&mut y, &w, &ids, width);
+            forward(&mut y, |i| w[i * width..][..width].into(), &ids, width);
             let mut dw = vec![1.0; w.len()];
             backward(&mut dw, &y, &ids, width);
             for r in 0..rows {

@@ -1,7 +1,7 @@
 //! Rows of a text on their way through a layer, many at a time.
 
 use super::elementwise::add_assign;
-use super::gemm::{Threads, gemm, matrix, matrix_mut};
+use super::gemm::{Factor, Threads, matrix, matrix_mut, multiply};
 
 /// Every row of y ← bias.
 pub fn fill(y: &mut [f32], bias: &[f32]) {
@@ -17,7 +17,7 @@ pub fn add_each(y: &mut [f32], bias: &[f32]) {
 ///
 /// # Shapes
 /// `x [n, K]`, `w [K, M]`, `y [n, M]`.
-pub fn add_linear(y: &mut [f32], x: &[f32], w: &[f32], n: usize) {
-    let (k, m) = (x.len() / n, y.len() / n);
-    gemm(1.0, matrix(x, n, k), matrix(w, k, m), 1.0, matrix_mut(y, n, m), Threads::Pool);
+pub(crate) fn add_linear(y: &mut [f32], x: &[f32], w: Factor<'_>, n: usize) {
+    let ((k, m), work) = (w.dim(), Threads::Pool.into());
+    multiply([1.0, 1.0], matrix(x, n, k), w, None, matrix_mut(y, n, m), work);
 }

@@ -9,7 +9,6 @@ use crate::message;
 use crate::tensor::{Role, Tensor};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 #[cfg(test)]
 mod tests;
@@ -156,11 +155,12 @@ impl TinyGPT {
         let mut pairs: BTreeMap<String, Pair> = pairs.into_iter().collect();
         let mut storage = Vec::new();
         for (name, tensor) in self.parameters_mut() {
+            let frozen = tensor.detach();
             *tensor = match pairs.remove(&name) {
-                Some(pair) => tensor.adapted(pair),
-                None => tensor.detach(),
+                Some(pair) => frozen.adapted(pair),
+                None => frozen.clone(),
             };
-            storage.push(tensor.storage());
+            storage.push(frozen);
         }
         self.base = Some(Base { blake3, path: None, storage });
         self.check_pairs()?;
@@ -197,6 +197,7 @@ impl TinyGPT {
     pub fn merged(mut self) -> TinyGPT {
         if self.base.take().is_some() {
             for (_, tensor) in self.parameters_mut() {
+                tensor.widen();
                 let role = tensor.role();
                 let frozen = std::mem::replace(tensor, Tensor::new(Default::default()));
                 *tensor = frozen.into_parameter(role);
@@ -209,6 +210,12 @@ impl TinyGPT {
     /// models with the same are the same, whatever files they come from.
     pub fn weights_blake3(&self) -> [u8; 32] {
         weights_blake3(self.parameters())
+    }
+
+    /// Numbers of frozen weights that are all bf16 and kept as such, in half the memory.
+    pub fn half_count(&self) -> u64 {
+        let halves = self.parameters().filter(|(_, p)| p.halves().is_some());
+        halves.map(|(_, p)| p.numel() as u64).sum()
     }
 
     /// Hash and file of the frozen weights under an adapter.
@@ -230,7 +237,7 @@ impl TinyGPT {
     pub fn check_base(&self) -> Result<()> {
         let Some(Base { storage, .. }) = &self.base else { return Ok(()) };
         let mut all = self.parameters().zip(storage);
-        let other = all.find(|((_, p), kept)| p.wants_grad() || !Arc::ptr_eq(&p.storage(), kept));
+        let other = all.find(|((_, p), kept)| p.wants_grad() || !p.shares_storage(kept));
         let name = other.map_or(String::new(), |((name, _), _)| name);
         let reason = message!("'{}' of the frozen weights was changed", &name);
         Error::unless(name.is_empty(), "adapter", reason)
@@ -250,9 +257,10 @@ pub(crate) fn weights_blake3<'p>(
             hash.update(&(n as u64).to_le_bytes());
         }
         hash.update(name.as_bytes());
-        for numbers in p.data().chunks(piece.len() / 4) {
+        for from in (0..p.numel()).step_by(piece.len() / 4) {
+            let numbers = p.part(from..p.numel().min(from + piece.len() / 4));
             let bytes = &mut piece[..4 * numbers.len()];
-            for (out, x) in bytes.as_chunks_mut().0.iter_mut().zip(numbers) {
+            for (out, x) in bytes.as_chunks_mut().0.iter_mut().zip(&*numbers) {
                 *out = x.to_le_bytes();
             }
             hash.update(bytes);

@@ -119,14 +119,14 @@ impl TinyGPT {
         let positions =
             texts.iter().flat_map(|t| (t.before..t.tokens.len()).map(|i| (t.tokens, i)));
         for ((tokens, i), h) in positions.zip(work.stream.chunks_exact_mut(c)) {
-            h.copy_from_slice(row(&self.wte, tokens[i] as usize, c));
+            h.copy_from_slice(&self.wte.row(tokens[i] as usize));
             if let Some(ngrams) = &self.ngrams {
                 for table in self.config().ngram_tables() {
-                    rows::add_each(h, row(ngrams, table.row(tokens, i) as usize, c));
+                    rows::add_each(h, &ngrams.row(table.row(tokens, i) as usize));
                 }
             }
             if let Some(wpe) = &self.wpe {
-                rows::add_each(h, row(wpe, i, c));
+                rows::add_each(h, &wpe.row(i));
             }
         }
         work.scratch.products.apart = texts.len() > 1;
@@ -189,16 +189,39 @@ impl TinyGPT {
             Mode::Evaluation => None,
         };
         if self.adapter().is_some() {
-            let h = self.stream(&batch.inputs, batch.shape, None, dropout)?;
-            let h = norm(&h, self.config(), [&self.lnf_g, &self.lnf_b])?;
-            let h = ops::reshape(&h, &[batch.inputs.len(), self.config().d_model])?;
-            let (w, tied) = (self.w_lm.as_ref().unwrap_or(&self.wte), self.w_lm.is_none());
+            let (h, (w, tied)) = (self.before_head(batch, dropout)?, self.head_matrix());
             return ops::head_loss(&h, w, self.b_lm.as_ref(), tied, &batch.targets);
         }
         let logits = self.run(&batch.inputs, batch.shape, None, dropout)?;
         let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config().vocab_size])?;
         drop(logits); // now the gradient may be written over them
         ops::cross_entropy(&rows, &batch.targets)
+    }
+
+    /// Shows `each` position that has a target, with −ln p of that and all scores there, some positions at a time:
+    /// the scores of all are never there together.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`].
+    pub(crate) fn score_rows(
+        &self,
+        batch: &Batch,
+        each: impl FnMut(usize, f32, &[f32]),
+    ) -> Result<()> {
+        let (h, (w, tied)) = (self.before_head(batch, None)?, self.head_matrix());
+        ops::head_rows(&h, w, self.b_lm.as_ref(), tied, &batch.targets, each)
+    }
+
+    /// What the head is given, `[B·T, C]`.
+    fn before_head(&self, batch: &Batch, dropout: Option<Dropout>) -> Result<Tensor> {
+        let h = self.stream(&batch.inputs, batch.shape, None, dropout)?;
+        let h = norm(&h, self.config(), [&self.lnf_g, &self.lnf_b])?;
+        ops::reshape(&h, &[batch.inputs.len(), self.config().d_model])
+    }
+
+    /// The matrix of the head, and whether it is the table of tokens.
+    fn head_matrix(&self) -> (&Tensor, bool) {
+        (self.w_lm.as_ref().unwrap_or(&self.wte), self.w_lm.is_none())
     }
 }
 
@@ -210,11 +233,6 @@ pub(crate) struct Unread<'a> {
     pub before: usize,
     /// One buffer for each block: what the attention keeps of a position.
     pub cache: &'a mut [Vec<f32>],
-}
-
-/// Row `i` of a table `[rows, c]`.
-fn row(table: &Tensor, i: usize, c: usize) -> &[f32] {
-    &table.data()[i * c..][..c]
 }
 
 #[cfg(test)]

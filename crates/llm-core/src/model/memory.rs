@@ -4,11 +4,16 @@
 //! length, the most buffers of it that are in use at once.
 
 use super::{AdapterSpec, Attention, Config, Kept, ParamList, Positions, TinyGPT, parameter_list};
+use crate::buffer::most_that_wait;
 use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
 #[derive(Default)]
-struct BuffersInUse(BTreeMap<u128, Count>);
+struct BuffersInUse {
+    of_length: BTreeMap<u128, Count>,
+    used: u128,
+    height: u128,
+}
 
 #[derive(Clone, Copy, Default)]
 struct Count {
@@ -19,15 +24,18 @@ struct Count {
 impl BuffersInUse {
     fn take(&mut self, lengths: impl IntoIterator<Item = u128>) {
         for len in lengths {
-            let count = self.0.entry(len).or_default();
+            let count = self.of_length.entry(len).or_default();
             count.used += 1;
             count.most = count.most.max(count.used);
+            self.used += len;
+            self.height = self.height.max(self.used);
         }
     }
 
     fn give(&mut self, lengths: impl IntoIterator<Item = u128>) {
         for len in lengths {
-            self.0.entry(len).or_default().used -= 1;
+            self.of_length.entry(len).or_default().used -= 1;
+            self.used = self.used.saturating_sub(len);
         }
     }
 
@@ -38,7 +46,7 @@ impl BuffersInUse {
     }
 
     fn total(&self) -> u128 {
-        self.0.iter().map(|(len, count)| len * count.most.max(0) as u128).sum()
+        self.of_length.iter().map(|(len, count)| len * count.most.max(0) as u128).sum()
     }
 }
 
@@ -60,6 +68,8 @@ pub struct Footprint<'a> {
     pub adapter: Option<AdapterSpec>,
     /// Whether a step keeps only what goes into each block.
     pub recompute: bool,
+    /// Frozen numbers that are kept in two bytes, not in four.
+    pub halves: u64,
 }
 
 impl<'a> Footprint<'a> {
@@ -74,6 +84,7 @@ impl<'a> Footprint<'a> {
             micro_batches: 1,
             adapter: None,
             recompute: false,
+            halves: 0,
         }
     }
 
@@ -110,8 +121,28 @@ impl<'a> Footprint<'a> {
     /// Estimated bytes of a training run: parameters, gradients, the optimizer's state, and what a
     /// batch `[B, T]` leaves for backward.
     pub fn training(&self, batch_size: usize, seq_len: usize) -> u64 {
-        let floats = training(self, batch_size.saturating_mul(seq_len));
-        u64::try_from(floats.saturating_mul(4)).unwrap_or(u64::MAX)
+        self.training_of_lengths(batch_size, [seq_len])
+    }
+
+    /// [`Footprint::training`] of steps whose rows have ever other lengths, such as conversations: what was taken for
+    /// one length waits while another takes its own, as far as the [pool](crate::buffer) lets it.
+    pub fn training_of_lengths(
+        &self,
+        batch_size: usize,
+        lengths: impl IntoIterator<Item = usize>,
+    ) -> u64 {
+        let step = |length: usize| Step::of(self, batch_size.saturating_mul(length));
+        let mut lengths: Vec<usize> = lengths.into_iter().collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        let longest = step(lengths.pop().unwrap_or(0));
+        let bare = step(0).total;
+        let waiting = lengths.into_iter().map(|length| step(length).total.saturating_sub(bare));
+        let kept = longest.total.saturating_add(waiting.fold(0, u128::saturating_add));
+        let most = longest.height.saturating_add(most_waiting(longest.height));
+        let floats = longest.fixed.saturating_add(kept.min(most.max(longest.total)));
+        let bytes = floats.saturating_mul(4).saturating_sub(2 * u128::from(self.halves));
+        u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
     /// Estimated bytes for running the model forward only on a batch `[B, T]`.
@@ -133,35 +164,55 @@ impl TinyGPT {
     }
 }
 
-/// Numbers of f32 that training takes at most: weights, the optimizer's state, gradients, and what
-/// a batch of `rows` leaves for backward.
-fn training(of: &Footprint<'_>, rows: usize) -> u128 {
-    let [all, trained] = [of.parameter_count(), of.trained_count()].map(u128::from);
-    let waiting = u128::from(of.kept_gradients()) * trained;
-    let mut step = StepOnPaper::new(of, rows as u128);
-    step.forward();
-    step.backward_of_head();
-    for _ in 0..of.config.n_layers {
-        if of.recompute {
-            let again = step.kept_of_block();
-            step.buffers.take(again);
-            step.buffers.pass([step.stream; 2]);
+/// Numbers of f32 that may wait in the pool where a step has `height` of them in use at its highest.
+fn most_waiting(height: u128) -> u128 {
+    let bytes = usize::try_from(4 * height).unwrap_or(usize::MAX);
+    most_that_wait(bytes) as u128 / 4
+}
+
+/// Numbers of f32 that training takes at most.
+struct Step {
+    /// Weights, the optimizer's state, gradients that wait.
+    fixed: u128,
+    /// Gradients, and what a batch leaves for backward: all buffers, used again by their lengths.
+    total: u128,
+    /// The most of these that are in use at once.
+    height: u128,
+}
+
+impl Step {
+    fn of(of: &Footprint<'_>, rows: usize) -> Step {
+        let [all, trained] = [of.parameter_count(), of.trained_count()].map(u128::from);
+        let waiting = u128::from(of.kept_gradients()) * trained;
+        let mut step = StepOnPaper::new(of, rows as u128);
+        step.forward();
+        step.backward_of_head();
+        for _ in 0..of.config.n_layers {
+            if of.recompute {
+                let again = step.kept_of_block();
+                step.buffers.take(again);
+                step.buffers.pass([step.stream; 2]);
+            }
+            step.backward_of_mlp();
+            step.backward_of_attention();
         }
-        step.backward_of_mlp();
-        step.backward_of_attention();
+        let [v, c, t] = step.sizes;
+        let ngrams = step.ngrams;
+        step.learn((!of.config.tied_head).then_some(v * c));
+        step.learn(step.learned.then_some(t * c));
+        step.learn((ngrams > 0).then_some(ngrams * c));
+        let blocks = if of.recompute { of.config.n_layers.max(1) as u128 } else { 1 };
+        // The model, and the gradient of its adapter with what that keeps of each row.
+        let (frozen, pairs) = match of.adapter {
+            Some(_) => (all + trained, rows as u128 * of.kept_by_pairs() / blocks),
+            None => (0, 0),
+        };
+        Step {
+            fixed: frozen + (1 + of.slots as u128) * trained + waiting,
+            total: pairs + step.buffers.total(),
+            height: pairs + step.buffers.height,
+        }
     }
-    let [v, c, t] = step.sizes;
-    let ngrams = step.ngrams;
-    step.learn((!of.config.tied_head).then_some(v * c));
-    step.learn(step.learned.then_some(t * c));
-    step.learn((ngrams > 0).then_some(ngrams * c));
-    let blocks = if of.recompute { of.config.n_layers.max(1) as u128 } else { 1 };
-    // The model and its adapter, with the gradient of that and what it keeps of each row.
-    let frozen = match of.adapter {
-        Some(_) => all + trained + rows as u128 * of.kept_by_pairs() / blocks,
-        None => 0,
-    };
-    frozen + (1 + of.slots as u128) * trained + waiting + step.buffers.total()
 }
 
 /// Rows of which the scores are there at the same time, where the head learns nothing.
@@ -317,6 +368,26 @@ mod tests {
 
     fn plain(config: &Config) -> Footprint<'_> {
         Footprint::new(config, &SingleHead)
+    }
+
+    fn training(of: &Footprint<'_>, rows: usize) -> u128 {
+        let Step { fixed, total, .. } = Step::of(of, rows);
+        fixed + total
+    }
+
+    /// A length more costs what it leaves, and many of them no more than the pool keeps.
+    #[test]
+    fn lengths_wait_as_long_as_the_pool_lets_them() {
+        let config = Config::new(300, 64, 64, 8);
+        let of = plain(&config);
+        let bytes = |lengths: &[usize]| of.training_of_lengths(4, lengths.iter().copied());
+        assert_eq!(bytes(&[60]), of.training(4, 60));
+        assert_eq!(bytes(&[60, 31, 60]) - bytes(&[60]), bytes(&[31]) - bytes(&[0]));
+        let all: Vec<usize> = (1..=60).collect();
+        let Step { fixed, height, .. } = Step::of(&of, 240);
+        assert_eq!(u128::from(bytes(&all)), 4 * (fixed + height) + 16 * height);
+        let half = Footprint { halves: 1000, ..of.clone() };
+        assert_eq!(of.training(4, 60) - half.training(4, 60), 2000);
     }
 
     #[test]

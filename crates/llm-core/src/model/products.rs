@@ -42,8 +42,10 @@ impl Products {
     /// An adapter of W is added in f32.
     pub fn add_linear(&mut self, y: &mut [f32], x: &[f32], w: &Tensor, n: usize) {
         let Products { small, apart, partial } = self;
+        let shape = [x.len() / n, y.len() / n];
         match small.get(w) {
-            _ if n > 1 && !*apart => rows::add_linear(y, x, w.data(), n),
+            _ if n > 1 && !*apart => rows::add_linear(y, x, w.factor(shape), n),
+            None if w.halves().is_some() => rows::add_linear(y, x, w.factor(shape), n),
             Some(w) => add_small(y, x, w, n, partial),
             None => gemv::add_product(y, x, w.data(), n, partial),
         }
@@ -54,8 +56,10 @@ impl Products {
 
     /// y ← y + X·Wᵀ for the next positions of `n` texts and a table `w [M, K]`.
     pub fn add_dots(&mut self, y: &mut [f32], x: &[f32], w: &Tensor, n: usize) {
+        let shape = [y.len() / n, x.len() / n];
         match self.small.get(w) {
             Some(w) => add_small(y, x, w, n, &mut self.partial),
+            None if w.halves().is_some() => rows::add_linear(y, x, w.factor(shape).t(), n),
             None => gemv::add_dots(y, x, w.data(), n, &mut self.partial),
         }
     }

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::adapter::Pair;
 use crate::base::{Error, Result};
-use crate::buffer::Buffer;
 use crate::message;
 use crate::tensor::{Role, Tensor};
 use std::collections::HashMap;
@@ -52,9 +51,9 @@ pub(super) struct Base {
     pub(super) blake3: [u8; 32],
     /// The file that holds them.
     pub(super) path: Option<PathBuf>,
-    /// The storage of each: who writes to one gets a copy, so where a tensor still has it, its
+    /// Each with its storage: who writes to one gets a copy, so where a parameter still has it, its
     /// numbers are those of the hash.
-    pub(super) storage: Vec<Arc<Buffer>>,
+    pub(super) storage: Vec<Tensor>,
 }
 
 parameters! {

@@ -39,7 +39,7 @@ pub fn embedding_of(
     let fits = elements(shape) == Some(ids.len()) && !ids.is_empty() && c > 0;
     Error::unless_shaped(fits, "embedding", format_args!("ids for {shape:?}"), &[ids.len()])?;
     Error::unless_within(ids, v)?;
-    let y = Buffer::written(ids.len() * c, |y| kernel::forward(y, w.data(), ids, c));
+    let y = Buffer::written(ids.len() * c, |y| kernel::forward(y, |i| w.row(i), ids, c));
     let (parent, given, ids) = (w.parent(), ids, Tokens::copy_of(ids));
     let shape = [shape, &[c]].concat();
     let facts = || vec![(name, Fact::Ids(given.to_vec()))];

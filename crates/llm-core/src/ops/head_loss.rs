@@ -4,7 +4,7 @@ use super::expect_shape;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Buffer;
 use crate::kernels::cross_entropy::{IGNORED, backward_in_place, log_sum_exp, row_losses};
-use crate::kernels::gemm::{Execution, gemm, gemm_bias, matrix, matrix_mut};
+use crate::kernels::gemm::{Execution, Factor, matrix, matrix_mut, multiply};
 use crate::message;
 use crate::profile::span;
 use crate::tensor::Tensor;
@@ -30,54 +30,30 @@ pub fn head_loss(
     tied: bool,
     targets: &[TokenId],
 ) -> Result<Tensor> {
-    let (_span, work) = (span("head_loss"), Execution::here());
-    let [n, c] = h.dims("head_loss", "h of shape [N, C]")?;
-    let [rows, columns] = w.dims("head_loss", "w of shape [C, V]")?;
-    let v = if tied { rows } else { columns };
-    expect_shape("head_loss", "w of shape", w, &if tied { [v, c] } else { [c, v] })?;
-    let expected = format_args!("h of shape [{}, C], one row per target", targets.len());
-    Error::unless_shaped(n == targets.len(), "head_loss", expected, h.shape())?;
+    let _span = span("head_loss");
+    let head = Head::of(h, w, b, tied, targets)?;
     let frozen = !w.wants_grad() && b.is_none_or(|b| !b.wants_grad()) && w.adapter().is_none();
     Error::unless(frozen, "head_loss", message!("the head learns"))?;
-    if let Some(b) = b {
-        expect_shape("head_loss", "b of shape", b, &[v])?;
-    }
-    let outside = |&t: &TokenId| t as usize >= v && t != IGNORED;
-    if let Some(position) = targets.iter().position(outside) {
-        return Err(Error::TokenOutOfRange { token: targets[position], position, vocab_size: v });
-    }
-    let counted: Vec<usize> = (0..n).filter(|&i| targets[i] != IGNORED).collect();
+    let counted = counted(targets);
     Error::unless(!counted.is_empty(), "targets", message!("all of them are ignored"))?;
-    let wm = match tied {
-        false => matrix(w.data(), c, v),
-        true => matrix(w.data(), v, c).reversed_axes(),
-    };
+    let (c, v) = head.w.dim();
     let parent = h.parent();
-    let mut dh = Buffer::zeros(if parent.wants_grad() { n * c } else { 0 });
+    let mut dh = Buffer::zeros(if parent.wants_grad() { h.numel() } else { 0 });
     let (scale, mut total) = (1.0 / counted.len() as f32, 0.0);
     for places in counted.chunks(HEAD_PIECE) {
-        let m = places.len();
-        let row = |i: &usize| &h.data()[i * c..][..c];
-        let mut x = Buffer::written(m * c, |x| {
-            x.chunks_exact_mut(c).zip(places).for_each(|(x, i)| x.copy_from_slice(row(i)));
-        });
-        let mut y = Buffer::stale(m * v);
-        match b {
-            Some(b) => gemm_bias(matrix(&x, m, c), wm, b.data(), matrix_mut(&mut y, m, v), work),
-            None => gemm(1.0, matrix(&x, m, c), wm, 0.0, matrix_mut(&mut y, m, v), work),
-        }
-        let targets: Vec<TokenId> = places.iter().map(|&i| targets[i]).collect();
-        let lse = Buffer::written(m, |lse| log_sum_exp(lse, &y, v));
+        let Scores { mut x, mut y, targets, lse } = head.scores(places);
         total += row_losses(&lse, &y, &targets, v).map(f64::from).sum::<f64>();
         if dh.is_empty() {
             continue;
         }
+        let (m, work) = (places.len(), head.work);
         backward_in_place(&mut y, &lse, &targets, v, scale);
         let lift = work.precision.lift(&y);
         if lift != 1.0 {
             y.iter_mut().for_each(|y| *y *= lift);
         }
-        gemm(1.0 / lift, matrix(&y, m, v), wm.t(), 0.0, matrix_mut(&mut x, m, c), work);
+        let dx = matrix_mut(&mut x, m, c);
+        multiply([1.0 / lift, 0.0], matrix(&y, m, v), head.w.t(), None, dx, work);
         for (i, dx) in places.iter().zip(x.chunks_exact(c)) {
             dh[i * c..][..c].copy_from_slice(dx);
         }
@@ -89,6 +65,103 @@ pub fn head_loss(
         }
         grads.give(&parent, dh);
     }))
+}
+
+/// What the loss of each row of h is, in nats, in the same pieces: `each` is shown the rows that have a target in
+/// their order, with −ln p of that and the scores of all. Nothing is recorded.
+///
+/// # Shapes
+/// As [`head_loss`].
+///
+/// # Errors
+/// As [`cross_entropy`](super::cross_entropy).
+pub(crate) fn head_rows(
+    h: &Tensor,
+    w: &Tensor,
+    b: Option<&Tensor>,
+    tied: bool,
+    targets: &[TokenId],
+    mut each: impl FnMut(usize, f32, &[f32]),
+) -> Result<()> {
+    let _span = span("head_loss");
+    let head = Head::of(h, w, b, tied, targets)?;
+    let (_, v) = head.w.dim();
+    for places in counted(targets).chunks(HEAD_PIECE) {
+        let Scores { y, targets, lse, .. } = head.scores(places);
+        let losses = row_losses(&lse, &y, &targets, v);
+        let rows = places.iter().zip(losses).zip(y.chunks_exact(v));
+        rows.for_each(|((&place, loss), row)| each(place, loss, row));
+    }
+    Ok(())
+}
+
+/// The rows that have a target.
+fn counted(targets: &[TokenId]) -> Vec<usize> {
+    (0..targets.len()).filter(|&i| targets[i] != IGNORED).collect()
+}
+
+/// A head and what it is given.
+struct Head<'a> {
+    h: &'a [f32],
+    /// `[C, V]`.
+    w: Factor<'a>,
+    b: Option<&'a Tensor>,
+    targets: &'a [TokenId],
+    work: Execution,
+}
+
+/// What there is of some rows.
+struct Scores {
+    /// `[rows, C]`: these rows of h.
+    x: Buffer,
+    /// `[rows, V]`.
+    y: Buffer,
+    targets: Vec<TokenId>,
+    lse: Buffer,
+}
+
+impl<'a> Head<'a> {
+    /// Refuses what does not fit together.
+    fn of(
+        h: &'a Tensor,
+        w: &'a Tensor,
+        b: Option<&'a Tensor>,
+        tied: bool,
+        targets: &'a [TokenId],
+    ) -> Result<Head<'a>> {
+        let [n, c] = h.dims("head_loss", "h of shape [N, C]")?;
+        let [rows, columns] = w.dims("head_loss", "w of shape [C, V]")?;
+        let v = if tied { rows } else { columns };
+        expect_shape("head_loss", "w of shape", w, &if tied { [v, c] } else { [c, v] })?;
+        let expected = format_args!("h of shape [{}, C], one row per target", targets.len());
+        Error::unless_shaped(n == targets.len(), "head_loss", expected, h.shape())?;
+        if let Some(b) = b {
+            expect_shape("head_loss", "b of shape", b, &[v])?;
+        }
+        let outside = |&t: &TokenId| t as usize >= v && t != IGNORED;
+        if let Some(position) = targets.iter().position(outside) {
+            let token = targets[position];
+            return Err(Error::TokenOutOfRange { token, position, vocab_size: v });
+        }
+        let w = if tied { w.factor([v, c]).t() } else { w.factor([c, v]) };
+        Ok(Head { h: h.data(), w, b, targets, work: Execution::here() })
+    }
+
+    /// The scores of some rows, x·W + b.
+    fn scores(&self, places: &[usize]) -> Scores {
+        let &Head { h, w, b, targets, work } = self;
+        let (m, (c, v)) = (places.len(), w.dim());
+        let x = Buffer::written(m * c, |x| {
+            let rows = x.chunks_exact_mut(c).zip(places);
+            rows.for_each(|(x, i)| x.copy_from_slice(&h[i * c..][..c]));
+        });
+        let mut y = Buffer::stale(m * v);
+        let (xm, ym) = (matrix(&x, m, c), matrix_mut(&mut y, m, v));
+        multiply([1.0, 0.0], xm, w, b.map(Tensor::data), ym, work);
+        let targets = places.iter().map(|&i| targets[i]).collect();
+        let lse = Buffer::written(m, |lse| log_sum_exp(lse, &y, v));
+        Scores { x, y, targets, lse }
+    }
 }
 
 #[cfg(test)]

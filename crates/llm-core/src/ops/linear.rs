@@ -6,7 +6,7 @@ use crate::autograd::{Gradients, Parent};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_column_sums;
-use crate::kernels::gemm::{Execution, gemm, gemm_bias, matrix, matrix_mut};
+use crate::kernels::gemm::{Execution, Factor, gemm, matrix, matrix_mut, multiply};
 use crate::listing;
 use crate::message;
 use crate::profile::span;
@@ -70,14 +70,8 @@ fn affine(
     let n = x.numel() / c;
     let mut y = Buffer::stale(n * o);
     let (xm, ym) = (matrix(x.data(), n, c), matrix_mut(&mut y, n, o));
-    let wm = match transposed {
-        false => matrix(w.data(), c, o),
-        true => matrix(w.data(), o, c).reversed_axes(),
-    };
-    match b {
-        Some(b) => gemm_bias(xm, wm, b.data(), ym, work),
-        None => gemm(1.0, xm, wm, 0.0, ym, work),
-    }
+    let wm = stored(w, [c, o], transposed);
+    multiply([1.0, 0.0], xm, wm, b.map(Tensor::data), ym, work);
 
     let added = w.adapter().map(|pair| Added::to(&mut y, x, pair, [n, c, o], work));
 
@@ -88,8 +82,11 @@ fn affine(
     parents.extend(added.iter().flat_map(|added| added.parents.clone()));
     let shape = with_last(x.shape(), o);
     let facts = || vec![("transposed", transposed.into()), listing::product(work)];
-    let name = if added.is_some() { "adapted_linear" } else { "linear" };
-    let op = Op::new(name, [x, w]).and(b).says(&facts);
+    let op = match &added {
+        Some(_) => Op::new("adapted_linear", [x, w]),
+        None => Op::new("linear", [x, w]),
+    };
+    let op = op.and(b).says(&facts);
     let parents: Vec<&Parent> = parents.iter().collect();
     Ok(Tensor::from_op(op, &shape, y, &parents, move |dy, grads| {
         let lift = work.precision.lift(&dy);
@@ -97,11 +94,8 @@ fn affine(
         let dym = matrix(lifted.as_deref().unwrap_or(&dy), n, o);
         let (xm, less) = (matrix(vx.data(), n, c), 1.0 / lift);
         grads.accumulate(&px, |dx, beta| {
-            let dx = matrix_mut(dx, n, c);
-            match transposed {
-                false => gemm(less, dym, matrix(vw.data(), c, o).t(), beta, dx, work),
-                true => gemm(less, dym, matrix(vw.data(), o, c), beta, dx, work),
-            }
+            let wt = stored(&vw, [c, o], transposed).t();
+            multiply([less, beta], dym, wt, None, matrix_mut(dx, n, c), work);
         });
         grads.accumulate(&pw, |dw, beta| match transposed {
             false => gemm(less, xm.t(), dym, beta, matrix_mut(dw, c, o), work),
@@ -112,6 +106,11 @@ fn affine(
             added.backward(dym, less, (&px, xm), grads);
         }
     }))
+}
+
+/// W `[in, out]`, which may be stored `[out, in]`.
+fn stored(w: &Tensor, [c, o]: [usize; 2], transposed: bool) -> Factor<'_> {
+    if transposed { w.factor([o, c]).t() } else { w.factor([c, o]) }
 }
 
 /// What an adapter has added to a product of x and W, and keeps for the way back.

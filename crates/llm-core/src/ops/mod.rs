@@ -61,6 +61,7 @@ pub use embedding::embedding;
 #[doc(hidden)]
 pub use embedding::embedding_of;
 pub use gelu::{gelu, gelu_exact};
+pub(crate) use head_loss::head_rows;
 #[doc(hidden)]
 pub use head_loss::{HEAD_PIECE, head_loss};
 pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};

@@ -59,7 +59,7 @@ pub struct Scored<'a> {
     /// For each scored token: whether it was the model's first choice.
     pub right: &'a [bool],
     /// `[len, V]`: what the model said at each of these positions; empty where several processes or a
-    /// device score.
+    /// device score, and of a model with an adapter, whose scores are never there together.
     pub logits: &'a [f32],
 }
 
@@ -231,7 +231,7 @@ fn score(
     t: usize,
 ) -> Result<Scores> {
     let v = model.config().vocab_size;
-    let (mut inputs, mut targets) = (Vec::new(), Vec::new());
+    let (mut inputs, mut targets, mut counted) = (Vec::new(), Vec::new(), Vec::new());
     for window in group {
         let tokens = data.tokens(window.start, t + 1)?;
         let scored = &tokens[..=window.len];
@@ -241,9 +241,22 @@ fn score(
         }
         inputs.extend_from_slice(&tokens[..t]);
         targets.extend(tokens[1..].iter().map(|&id| clamp(id, v)));
+        counted.extend_from_slice(&data.as_targets(window.start + 1, &tokens[1..=window.len]));
+        counted.resize(inputs.len(), Batch::IGNORED);
     }
     let batch = Batch::new(inputs, targets, [group.len(), t]);
     if let Some((losses, right)) = work.score(model, &batch)? {
+        return Ok(Scores { losses, right, logits: None });
+    }
+    if model.adapter().is_some() {
+        let (mut losses, mut right) = (vec![0.0; counted.len()], vec![false; counted.len()]);
+        let batch = Batch { targets: counted.clone().into(), ..batch };
+        no_grad(|| {
+            model.score_rows(&batch, |i, loss, scores| {
+                losses[i] = loss;
+                right[i] = is_first_choice(scores, counted[i] as usize);
+            })
+        })?;
         return Ok(Scores { losses, right, logits: None });
     }
     let Batch { inputs, targets, .. } = batch;
@@ -270,6 +283,7 @@ fn is_first_choice(row: &[f32], target: usize) -> bool {
 mod tests {
     use super::*;
     use crate::Config;
+    use crate::model::AdapterSpec;
     use std::ops::ControlFlow::Continue;
 
     #[test]
@@ -282,6 +296,37 @@ mod tests {
             let refused = evaluate(&model, &data, &data.windows(64), 2, |_| Continue(()));
             let wanted = Error::TokenOutOfRange { token: 5000, position: place, vocab_size: 50 };
             assert_eq!(refused.unwrap_err().to_string(), wanted.to_string());
+        }
+    }
+
+    /// An adapter that adds nothing yet changes nothing, though its scores are there only in pieces.
+    #[test]
+    fn pieces_of_scores_come_to_what_all_of_them_do() {
+        let spec = AdapterSpec::uniform([("blocks.0.w_fc".into(), vec![32])], 2, 2.0);
+        let tokens: Vec<TokenId> = (0..703).map(|i| i * i % 50).collect();
+        let whole = TokenDataset::from_tokens(tokens.clone());
+        // Conversations of 70 tokens, of which the last 30 are learned.
+        let windows = (0..700).step_by(70).map(|start| Window { start, len: 69 }).collect();
+        let learned = (0..703).map(|i| i % 70 >= 40).collect();
+        let talk = TokenDataset::from_tokens(tokens).with_passages(windows, learned).unwrap();
+        for data in [whole, talk] {
+            for tied_head in [false, true] {
+                let config = Config { tied_head, ..Config::new(50, 96, 8, 1) };
+                let model = TinyGPT::new(config, 1).unwrap();
+                let windows = data.windows(90);
+                let found = |model: &TinyGPT| {
+                    let mut seen = Vec::new();
+                    let all = evaluate(model, &data, &windows, 5, |scored| {
+                        let places = 0..scored.targets.len();
+                        let places = places.filter(|&i| scored.targets[i] != Batch::IGNORED);
+                        seen.extend(places.map(|i| (scored.losses[i], scored.right[i])));
+                        Continue(())
+                    });
+                    (all.unwrap(), seen)
+                };
+                let before = found(&model);
+                assert_eq!(found(&model.with_adapter(&spec, 1).unwrap()), before);
+            }
         }
     }
 }

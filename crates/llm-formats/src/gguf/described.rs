@@ -13,6 +13,8 @@ use std::collections::BTreeSet;
 
 /// Key of the family.
 pub(super) const ARCHITECTURE: &str = "general.architecture";
+/// Key of what is in the file: a model, or what goes with one.
+pub(super) const KIND: &str = "general.type";
 /// θ where a file does not say it: llama.cpp's.
 const THETA: f64 = 10_000.0;
 /// Key of ε of layer norms.

@@ -1,10 +1,11 @@
 //! Writing a model.
 
 use super::architecture::Architecture;
-use super::described::{ARCHITECTURE, Described};
+use super::described::{ARCHITECTURE, Described, KIND};
 use super::file::Gguf;
 use super::names::POSITIONS;
 use super::quantise::Stored;
+use super::survival::{Sums, Survival};
 use super::tokens::Tokens;
 use super::value::{Entry, MetaValue};
 use super::write::{Outgoing, write};
@@ -19,10 +20,10 @@ use llm_core::{AttentionSpec, Config, Error, IoAction, TinyGPT, TokenId, message
 use std::path::Path;
 
 /// Key that only files of ours have, with the version of how they are written.
-const OURS: &str = "tiny-gpt.version";
+pub(super) const OURS: &str = "tiny-gpt.version";
 
 /// Facts about a file that was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exported {
     /// The kind of model in the file.
     pub family: Architecture,
@@ -31,6 +32,8 @@ pub struct Exported {
     /// llama.cpp ends every text at some token. This model has none for that, and every text may hold
     /// this one, at which it will end.
     pub ends_at: Option<TokenId>,
+    /// What is left of the adapter that became a part of the matrices, where these are rounded.
+    pub survival: Option<Survival>,
 }
 
 /// Which kind of llama.cpp's models a file can hold the model as.
@@ -84,11 +87,12 @@ pub fn export(
     stored: Stored,
     name: &str,
 ) -> Result<Exported> {
-    let model = &model.clone().merged();
+    let (apart, model) = (model, &model.clone().merged());
     let family = check_model(model)?;
     let described = described(model, family);
     let tokens = Tokens::of(tokenizer)?;
-    let mut exported = Exported { family, unrounded: 0, ends_at: tokens.end_within_text() };
+    let mut exported =
+        Exported { family, unrounded: 0, ends_at: tokens.end_within_text(), survival: None };
     let mut metadata = general(family, stored, name);
     metadata.extend(described.entries());
     metadata.extend(tokens.entries());
@@ -103,6 +107,14 @@ pub fn export(
     let tensors = outgoing(model, &names, &config, &attention)?;
     let tensors: Vec<_> = tensors.into_iter().map(tensor).collect();
     write(path, &metadata, &tensors).map_err(|e| Error::io(IoAction::Save, path, e))?;
+    if apart.adapter().is_some() && stored != Stored::F32 {
+        let mut sums = Sums::default();
+        let before = outgoing(apart, &names, &config, &attention)?;
+        for ((source, w), changed) in before.iter().zip(&tensors) {
+            sums.add(source, changed.stored, [w, &changed.fill]);
+        }
+        exported.survival = sums.survival();
+    }
     Ok(exported)
 }
 
@@ -120,7 +132,7 @@ fn how(source: &Source, stored: Stored) -> Option<Stored> {
 fn general(family: Architecture, stored: Stored, name: &str) -> Vec<Entry> {
     let mut entries = vec![
         (ARCHITECTURE, MetaValue::text(family.name())),
-        ("general.type", MetaValue::text("model")),
+        (KIND, MetaValue::text("model")),
         ("general.name", MetaValue::text(name)),
         ("general.file_type", MetaValue::u32(stored.file_type())),
         (OURS, MetaValue::u32(1)),

@@ -1,17 +1,18 @@
 //! Reading a model: its matrices become f32, whatever they were stored as.
 
 use super::block::BlockType;
-use super::described::Described;
+use super::described::{Described, KIND};
 use super::file::{Gguf, TensorInfo};
 use super::tokens::Tokens;
 use super::value::MetaValue;
 use crate::bpe;
-use crate::error::Result;
+use crate::error::{Result, refuse};
 use crate::files::read_file;
 use crate::imported::{FromSpec, Imported, Note, Tensors, attention, check};
 use crate::mapping::{Names, Source, finished};
 use crate::safetensors::Wanted;
 use llm_core::base::memory;
+use llm_core::message;
 use llm_core::model::{ParamList, parameter_list};
 use std::io::Read;
 use std::path::Path;
@@ -33,6 +34,9 @@ pub fn import(path: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 /// [`FormatError`](crate::error::FormatError) on whatever does not fit.
 pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<Imported> {
     let mut file = Gguf::open(input, length)?;
+    if file.metadata.get(KIND) == Some(&MetaValue::text("adapter")) {
+        return refuse(message!("it is an adapter ({}) without its model", KIND));
+    }
     let Described { family, config, attention: spec } =
         Described::read(&file.metadata, &file.tensors)?;
     let attention = attention(spec.clone(), from_spec)?;

@@ -15,6 +15,7 @@
 //! | what it says of a model | `described` |
 //! | tokens and merges, and how text is cut before | `tokens`, `ways` |
 //! | a whole model, out and in | [`export()`], [`import()`] |
+//! | an adapter by itself; what is left of one in rounded weights | [`export_adapter`]; [`Survival`] |
 //! | what Ollama needs besides: a chat template in its own language | [`write_modelfile`], `ollama` |
 //!
 //! Reference: `docs/gguf.md` of ggml.
@@ -35,13 +36,18 @@ mod described;
 mod tokens;
 mod ways;
 
+mod survival;
+
 mod export;
 mod import;
+
+mod adapter;
 
 mod ollama;
 
 mod modelfile;
 
+pub use adapter::export_adapter;
 pub use architecture::Architecture;
 pub use block::BlockType;
 pub use dequantise::dequantise;
@@ -52,6 +58,7 @@ pub use modelfile::{
     Spoken, check_name, is_our_modelfile, modelfile, modelfile_of, write_modelfile,
 };
 pub use quantise::{Stored, quantise};
+pub use survival::Survival;
 pub use value::MetaValue;
 
 #[cfg(test)]

@@ -133,7 +133,8 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
     })
 }
 
-fn pretty(value: &Value) -> Vec<u8> {
+/// JSON as people read it.
+pub(super) fn pretty(value: &Value) -> Vec<u8> {
     format!("{value:#}\n").into_bytes()
 }
 

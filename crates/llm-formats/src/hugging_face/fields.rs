@@ -118,7 +118,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn whole(field: &str, value: &Value) -> Result<usize> {
+/// A whole number of 1 or more.
+pub(super) fn whole(field: &str, value: &Value) -> Result<usize> {
     let size = value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     size.ok_or_else(|| unsupported(field, value, message!("a whole number of 1 or more")))
 }

@@ -7,6 +7,7 @@
 //! | config.json | sizes and options | [`config`], `llama` |
 //! | tokenizer.json, or vocab.json and merges.txt | the tokenizer | [`tokenizer`]; `units`: bytes and characters |
 //! | generation_config.json | how text is drawn | written only |
+//! | adapter_config.json, adapter_model.safetensors | an adapter, in a folder of its own | [`peft`] |
 
 mod family;
 mod fields;
@@ -23,6 +24,8 @@ pub(crate) mod weights;
 
 mod export;
 mod import;
+
+pub mod peft;
 
 pub use crate::holder::has_head_bias;
 pub use export::{check_model, export, notes, prepare_folder};

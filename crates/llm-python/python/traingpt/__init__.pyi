@@ -310,6 +310,8 @@ class Trainer:
         *,
         val: _Data | None = None,
         allow_data_change: bool = False,
+        lora: int | None = None,
+        base: _Path | None = None,
         threads: int | None = None,
         **settings: Unpack[Run],
     ) -> Trainer: ...
@@ -319,6 +321,7 @@ class Trainer:
         folder: _Path,
         data: _Data | None = None,
         *,
+        lora: int | None = None,
         threads: int | None = None,
         **settings: Unpack[Run],
     ) -> Trainer: ...
@@ -328,10 +331,12 @@ class Trainer:
         path: _Path,
         data: _Data | None = None,
         *,
+        lora: int | None = None,
         threads: int | None = None,
         **settings: Unpack[Run],
     ) -> Trainer: ...
     def to_hf(self, folder: _Path) -> None: ...
+    def to_peft(self, folder: _Path) -> None: ...
     def to_gguf(self, path: _Path, *, stored: Literal["f32", "bf16", "q8_0"] = "f32") -> None: ...
     def encode(self, text: str) -> NDArray[np.int64]: ...
     def decode(self, tokens: ArrayLike) -> str: ...

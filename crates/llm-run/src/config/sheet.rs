@@ -133,6 +133,7 @@ impl Sheet {
         self.given("lora", options.lora.map(|rank| whole(rank as u64)));
         self.given("base", path_of(options.base.as_ref()));
         self.given("recompute", options.recompute);
+        self.given("forget", path_of(options.forget.as_ref()));
         self.given("preset", options.preset.map(Preset::name));
         let others =
             |of: &Setting| !is_option(of) && !SIZES.contains(&of.name) && of.name != "val_frac";

@@ -76,6 +76,9 @@ pub struct RunInfo {
     pub entropy_floor: Option<f64>,
     /// The measurement after the last step.
     pub result: Option<RunResult>,
+    /// What became of what the model knew, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forgotten: Option<Forgotten>,
     /// The lowest loss that was measured, always on the same part of the unseen data.
     pub best: Option<Best>,
     /// Speed of training, without measurements and saves.
@@ -140,6 +143,18 @@ pub struct RunResult {
     pub bits_per_byte: Option<f64>,
     /// Facts right, 0..=1, with the built-in stories.
     pub facts: Option<f64>,
+}
+
+/// What a model knew before the steps of a command, and after them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Forgotten {
+    /// Loss on the unseen part of what it learned, in nats per token, before and after.
+    pub unseen: Option<[f64; 2]>,
+    /// The text of another kind.
+    pub file: String,
+    /// Bits for each byte of that text, before and after.
+    pub bits_per_byte: [f64; 2],
 }
 
 impl RunInfo {

@@ -81,7 +81,7 @@ pub(crate) use aside::suffixed;
 pub use curves::{Curves, Point, rows};
 pub use head_moments::HeadMoment;
 pub(crate) use info::put;
-pub use info::{RunInfo, RunResult, RunState};
+pub use info::{Forgotten, RunInfo, RunResult, RunState};
 pub use row::{Format, Row};
 pub use run_log::RunLog;
 pub use samples::Sample;

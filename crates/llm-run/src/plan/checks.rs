@@ -9,12 +9,12 @@ use crate::options::Options;
 use crate::settings::{self, Given, Setting, settings as rows};
 use llm_core::base::{memory, with_causes};
 use llm_core::checkpoint::{self, TokenizerSpec};
-use llm_core::model::{AdapterSpec, Footprint};
+use llm_core::model::Footprint;
 use llm_core::optim::OptimizerRow;
-use llm_core::recipe::{DataForm, DataSource, Recipe};
+use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{Attention, Config, message};
+use llm_core::{Attention, Config, TinyGPT, message};
 
 /// `--heads` where there is one.
 pub fn check_heads(models: &Models, heads: Option<u64>) -> Result<()> {
@@ -70,31 +70,32 @@ pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u6
 /// WebAssembly all of that is elsewhere, or there already.
 const BASE_MEMORY: u64 = if cfg!(target_arch = "wasm32") { 0 } else { 48 << 20 };
 
-/// Estimated bytes of a training with this recipe, for one of those who work on it.
+/// Estimated bytes of a training with this recipe, for one of those who work on it: of a model that is there
+/// already, and on data with rows of these lengths, where that is known.
 pub(super) fn training_memory(
-    config: &Config,
-    attention: &dyn Attention,
+    (config, attention): (&Config, &dyn Attention),
     recipe: &Recipe,
     optimizers: &[OptimizerRow],
     options: &Options,
-    adapter: Option<AdapterSpec>,
+    model: Option<&TinyGPT>,
+    lengths: &[usize],
 ) -> Result<u64> {
     let footprint = recipe.footprint(config, attention, optimizers)?;
     let members = options.members.max(1) as u64;
     let micro_batches = (u64::from(recipe.accum) / members).max(1) as u32;
     let recompute = options.recompute == Some(true);
-    let footprint = Footprint { micro_batches, adapter, recompute, ..footprint };
+    let (adapter, halves) =
+        (model.and_then(TinyGPT::adapter), model.map_or(0, TinyGPT::half_count));
+    let footprint = Footprint { micro_batches, adapter, recompute, halves, ..footprint };
     let elsewhere = match options.shard_optimizer {
         Some(true) => footprint.optimizer() / members * (members - 1),
         _ => 0,
     };
-    let all = footprint.training(recipe.batch_size, recipe.seq_len);
-    // Rows of conversations have ever other lengths: storage of one step waits while the next has its own.
-    let waiting = match recipe.data {
-        DataSource::Files { form: DataForm::Chats, .. } => all - footprint.training(1, 1).min(all),
-        _ => 0,
+    let all = match lengths {
+        [] => footprint.training(recipe.batch_size, recipe.seq_len),
+        _ => footprint.training_of_lengths(recipe.batch_size, lengths.iter().copied()),
     };
-    Ok(all.saturating_add(waiting).saturating_sub(elsewhere))
+    Ok(all.saturating_sub(elsewhere))
 }
 
 /// The note when hardly a conversation fits into a window: a model then learns beginnings and ends that no

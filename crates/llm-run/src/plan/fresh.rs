@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// A new run.
 pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> Result<Plan> {
     let settings = settings(models, options)?;
-    require(settings.memory(options)?)?;
+    require(settings.memory(options, &[])?)?;
     let tokens = &settings.tokens;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
@@ -131,13 +131,13 @@ impl Settings {
         let settings =
             Settings { config, recipe: Recipe { data, val_data, ..self.recipe }, ..self };
         check_config(&settings.config, settings.attention.as_ref())?;
-        require(settings.memory(options)?)?;
+        require(settings.memory(options, &[])?)?;
         Ok(settings)
     }
 
-    fn memory(&self, options: &Options) -> Result<u64> {
-        let attention = self.attention.as_ref();
-        training_memory(&self.config, attention, &self.recipe, self.optimizers, options, None)
+    fn memory(&self, options: &Options, lengths: &[usize]) -> Result<u64> {
+        let model = (&self.config, self.attention.as_ref());
+        training_memory(model, &self.recipe, self.optimizers, options, None, lengths)
     }
 
     /// The run of these settings on data that are there.
@@ -147,7 +147,8 @@ impl Settings {
         data: Data,
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
-        let (memory, steps) = (self.memory(options)?, self.recipe.total_steps);
+        let memory = self.memory(options, &data.train.row_lengths())?;
+        let steps = self.recipe.total_steps;
         let (files, notes) = (self.files.clone(), self.notes.clone());
         let (data, text) = (Some(data), TextDefaults::choose(options.preset));
         let plan = Loaded { run: self.trainer()?, tokenizer, has_optimizer: true }.into();

@@ -1,6 +1,7 @@
 //! A checkpoint made into a run.
 
 use crate::error::{Result, RunError, foreign};
+use crate::folder::to_load;
 use crate::models::Models;
 use crate::settings::{FURTHER, Setting};
 use llm_core::base::escape::paths;
@@ -26,39 +27,42 @@ pub struct Loaded {
     pub has_optimizer: bool,
 }
 
-/// Reads a checkpoint into a run, with the attention and the tokenizer it names, to look at and to be used: an
-/// adapter has become part of its weights.
+/// Reads a checkpoint into a run, with the attention and the tokenizer it names. An adapter stays beside its
+/// weights, which are in `base` where they are not in the file that it names.
 ///
 /// # Errors
 /// [`RunError::Core`] naming the file, [`RunError::Data`] when this program has not the attention
 /// or the tokenizer.
-pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
-    let Loaded { mut run, tokenizer, has_optimizer } = load_on(models, path, None)?;
-    let is_adapter = run.model.adapter().is_some();
-    if is_adapter {
-        let Trainer { model, recipe, step, .. } = run;
-        run = Trainer {
-            step,
-            ..Trainer::with_optimizers(model.merged(), recipe, models.optimizers)?
-        };
-    }
-    Ok(Loaded { run, tokenizer, has_optimizer: has_optimizer && !is_adapter })
+pub(super) fn load_on(models: &Models, path: &Path, base: Option<&Path>) -> Result<Loaded> {
+    opened(models, path, read_checkpoint(models, path, base)?)
 }
 
-/// [`load`] of a run that is to go on: an adapter stays beside its weights, which are in `base` where they are
-/// not in the file that it names.
+/// Reads a checkpoint, whatever its attention; the weights under an adapter are in `base` where they are not in
+/// the file that it names.
 ///
 /// # Errors
-/// As [`load`].
-pub(super) fn load_on(models: &Models, path: &Path, base: Option<&Path>) -> Result<Loaded> {
-    let read = Checkpoint::load_on(path, base, models.optimizers);
+/// [`RunError::Core`] naming the file, and what to do about it.
+pub fn read_checkpoint(models: &Models, path: &Path, base: Option<&Path>) -> Result<Checkpoint> {
+    let base = base.map(to_load).transpose()?;
+    let read = Checkpoint::load_on(path, base.as_deref(), models.optimizers);
+    read.map_err(|e| with_way_out(e, path))
+}
+
+/// [`load_on`] of weights that stay as they are, beside an adapter that learns: they may take less memory, see
+/// [`Checkpoint::load_frozen`].
+///
+/// # Errors
+/// As [`load_on`].
+pub(super) fn load_frozen(models: &Models, path: &Path, base: Option<&Path>) -> Result<Loaded> {
+    let base = base.map(to_load).transpose()?;
+    let read = Checkpoint::load_frozen(path, base.as_deref(), models.optimizers);
     opened(models, path, read.map_err(|e| with_way_out(e, path))?)
 }
 
-/// [`load`] of one that is read already; errors call it `path`.
+/// A run of a checkpoint that is read already; errors call it `path`.
 ///
 /// # Errors
-/// As [`load`], but for those of reading.
+/// [`RunError::Data`] when this program has not the attention or the tokenizer.
 pub fn opened(models: &Models, path: &Path, checkpoint: Checkpoint) -> Result<Loaded> {
     let spec = &checkpoint.meta.attention;
     let refused = |why| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
@@ -128,10 +132,7 @@ fn with_way_out(e: Error, path: &Path) -> RunError {
             return foreign(path, &[]).unwrap_or_else(|| e.into());
         }
         Error::Checkpoint { source: Why::Base { .. }, .. } => {
-            let hint = message!(
-                "name their file with {base}, where the run goes on; with {save} that is remembered"
-            );
-            return RunError::hint(e, hint);
+            return RunError::hint(e, message!("name their file with {base}"));
         }
         _ => return e.into(),
     }
@@ -188,15 +189,15 @@ mod tests {
             let model = TinyGPT::new(config.clone(), 1).unwrap();
             let trainer = Trainer::new(model, Recipe::new([1, 8], 1, 1e-3)).unwrap();
             save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
-            let refused = load(&BASELINE, &path).unwrap_err();
+            let refused = load_on(&BASELINE, &path, None).unwrap_err();
             assert_eq!(refused.kind(), Kind::BadData);
             let why = format!("': a model with {what}, which train-gpt does not have");
             assert!(refused.to_string().ends_with(&why), "{}", refused);
-            assert_eq!(*load(&everything, &path).unwrap().run.model.config(), config);
+            assert_eq!(*load_on(&everything, &path, None).unwrap().run.model.config(), config);
         }
         let model = TinyGPT::new(baseline, 1).unwrap();
         let trainer = Trainer::new(model, Recipe::new([1, 8], 1, 1e-3)).unwrap();
         save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
-        assert!(load(&BASELINE, &path).is_ok());
+        assert!(load_on(&BASELINE, &path, None).is_ok());
     }
 }

@@ -2,6 +2,7 @@
 //! before a step is taken or a byte written.
 
 mod adapter;
+mod apart;
 mod beside;
 mod checks;
 mod data;
@@ -12,6 +13,7 @@ mod loaded;
 mod resume;
 mod run;
 
+pub use apart::{Apart, load, load_beside, merged};
 pub use beside::{SharedData, SharedDecision};
 pub use checks::{check_heads, named_by_option};
 pub use fresh::{Settings, fitted};
@@ -19,21 +21,24 @@ pub use fresh::{Settings, fitted};
 pub use data::{about_training_data, own_data, own_unseen};
 pub use files::TextFiles;
 pub use habits::with_habits;
-pub use loaded::{Loaded, load, more_than_offered, opened};
-pub use resume::{going_on, more_steps};
+pub use loaded::{Loaded, more_than_offered, opened, read_checkpoint};
+pub use resume::{going_on, more_steps, taken_up};
 pub use run::{Decided, Plan};
 
-use crate::data::{Data, Input, check_about_files, one_stdin};
-use crate::error::Result;
+use crate::data::{Data, Input, Reading, Validation, check_about_files, one_stdin};
+use crate::error::{Result, usage};
 use crate::folder::to_load;
 use crate::models::Models;
 use crate::options::Options;
 use crate::settings::whole;
 use crate::tokenizers::Watching;
 use checks::{check_savable, check_watches, without_a_place};
+use llm_core::message;
+use llm_core::recipe::{DataForm, DataSource};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_stories::ToldStories;
+use std::path::Path;
 use std::sync::Arc;
 
 impl Plan {
@@ -44,6 +49,11 @@ impl Plan {
     pub fn new(models: &Models, options: &Options, watch: &Watching<'_>) -> Result<Plan> {
         options.check_device()?;
         adapter::check(options)?;
+        if options.forget.is_some() && options.load.is_none() {
+            let why =
+                message!("{forget} measures what a trained model forgets: name it with {load}");
+            return usage(why);
+        }
         check_files_and_heads(models, options)?;
         let mut plan = match &options.load {
             None => fresh::plan(models, options, watch)?,
@@ -51,6 +61,7 @@ impl Plan {
         };
         plan.trainer.model.set_recompute(options.recompute == Some(true));
         check_savable(&plan.trainer, plan.tokenizer.as_ref())?;
+        plan.forget = options.forget.as_ref().map(|file| to_forget(&plan, file)).transpose()?;
         plan.notes.extend(without_a_place(options));
         check_watches(options, plan.data.as_ref().is_none_or(|data| data.val.is_some()))?;
         Ok(plan)
@@ -77,10 +88,18 @@ pub fn on_input(
     settings.plan(options, data, tokenizer)
 }
 
+/// A text of the kind that the model knows, in windows as long as a step's rows.
+fn to_forget(plan: &Plan, file: &Path) -> Result<(String, Validation)> {
+    let (tokenizer, recipe) = (&plan.tokenizer, &plan.trainer.recipe);
+    let reading = Reading::for_model(&**tokenizer, &DataSource::NONE, Some(DataForm::Text));
+    let input = Input::files(&[file.into()], reading)?;
+    Ok((file.display().to_string(), Data::whole(input, recipe.into(), tokenizer)?))
+}
+
 fn check_files_and_heads(models: &Models, options: &Options) -> Result<()> {
     check_heads(models, whole(&options.given, "heads"))?;
     check_about_files(&options.data, options.data_as, options.end_of_text)?;
-    one_stdin(options.data.iter().chain(&options.val))
+    one_stdin(options.data.iter().chain(&options.val).chain(&options.forget))
 }
 
 /// The model of a new run before its first step, in tokens of a vocabulary if its size is known, without

@@ -4,7 +4,7 @@ use super::adapter;
 use super::checks::{named_by_option, require, steps_of, training_memory, unfit, without_a_course};
 use super::data;
 use super::files::TextFiles;
-use super::loaded::{Loaded, load_on};
+use super::loaded::{Loaded, load_frozen, load_on};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
 use crate::device::Device;
@@ -27,7 +27,15 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
-    let loaded = load_on(models, path, options.base.as_deref())?;
+    let read = if options.lora.is_some() { load_frozen } else { load_on };
+    taken_up(models, options, read(models, path, options.base.as_deref())?, path)
+}
+
+/// [`going_on`], where [`Options::lora`] is asked for as a new run, in which an adapter learns beside what was loaded.
+///
+/// # Errors
+/// As [`Plan::new`] with [`Options::load`].
+pub fn taken_up(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
     let is_adapter = loaded.run.model.adapter().is_some();
     if is_adapter && options.device != Device::Cpu {
         return usage(message!("an adapter learns on the processor: leave {device} out"));
@@ -69,7 +77,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     let learns = plan.steps > 0 || options.epochs.is_some();
     adopt(models, &mut plan.trainer, config.dropout, recipe)?;
     plan.notes.extend(notes_on_state(options, &plan, has_optimizer));
-    plan.memory = checked_memory(models, options, &plan.trainer, learns)?;
+    plan.memory = checked_memory(models, options, &plan.trainer, learns, &[])?;
     let before = plan.trainer.recipe.data.clone();
     let is_new = adapter::is_new(&plan.trainer);
     if learns || options.reads || !options.data.is_empty() {
@@ -142,12 +150,19 @@ fn notes_on_state(options: &Options, plan: &Plan, has_optimizer: bool) -> Vec<No
 }
 
 /// Estimated bytes of the run, once there is memory for what is not loaded yet.
-fn checked_memory(models: &Models, options: &Options, run: &Trainer, learns: bool) -> Result<u64> {
+fn checked_memory(
+    models: &Models,
+    options: &Options,
+    run: &Trainer,
+    learns: bool,
+    lengths: &[usize],
+) -> Result<u64> {
     let Trainer { model, recipe, .. } = run;
     let (config, attention) = (model.config(), model.attention().as_ref());
     let memory = match learns {
         true => {
-            training_memory(config, attention, recipe, models.optimizers, options, model.adapter())?
+            let (of, optimizers) = ((config, attention), models.optimizers);
+            training_memory(of, recipe, optimizers, options, Some(model), lengths)?
         }
         false => model.inference_memory(1, config.seq_len),
     };
@@ -174,7 +189,10 @@ fn read_data(models: &Models, options: &Options, path: &Path, plan: &mut Plan) -
     if recipe.seq_len != seq_len {
         let [new, old] = [recipe.seq_len, seq_len].map(Value::from);
         plan.notes.push(Note::Replaces { option: "seq", new, old });
-        plan.memory = checked_memory(models, options, trainer, true)?;
+    }
+    if learns {
+        let lengths = plan.data.as_ref().map_or_else(Vec::new, |data| data.train.row_lengths());
+        plan.memory = checked_memory(models, options, trainer, true, &lengths)?;
     }
     if files.remembered {
         plan.notes.push(Note::OwnText { files: files.data.clone() });

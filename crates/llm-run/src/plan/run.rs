@@ -2,7 +2,7 @@
 
 use super::files::TextFiles;
 use super::loaded::Loaded;
-use crate::data::Data;
+use crate::data::{Data, Validation};
 use crate::defaults::TextDefaults;
 use crate::error::{Result, RunError};
 use crate::folder::{Target, is_same};
@@ -26,6 +26,8 @@ pub struct Plan {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The training data; absent when there is no training, and no probe asks for it.
     pub data: Option<Data>,
+    /// The text that shows what the model forgets, by its name.
+    pub forget: Option<(String, Validation)>,
     /// Where the text comes from.
     pub files: TextFiles,
     /// The loaded file.
@@ -69,6 +71,7 @@ impl From<Loaded> for Plan {
             steps: 0,
             tokenizer,
             data: None,
+            forget: None,
             files: TextFiles::default(),
             loaded: None,
             begins: false,
@@ -158,5 +161,5 @@ pub(super) fn held(trainer: &Trainer) -> u64 {
     let remembered: usize = slots.map(|slot| slot.len()).sum();
     let model = &trainer.model;
     let pairs = model.adapter().map_or(0, |_| model.trained_count());
-    4 * (model.parameter_count() + pairs + remembered as u64)
+    4 * (model.parameter_count() + pairs + remembered as u64) - 2 * model.half_count()
 }

@@ -2,6 +2,7 @@
 
 use super::Training;
 use super::event::Event;
+use super::forgetting::most_after;
 use super::kinds::{Early, PageEnding};
 use super::measuring::measure;
 use crate::data::Report;
@@ -16,6 +17,7 @@ use std::path::Path;
 impl Training<'_> {
     /// The steps, and the measurement after them.
     pub(super) fn train(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<Option<Report>> {
+        let before = self.before(plan, work)?;
         let ending = self.steps(plan, work)?;
         let step = plan.trainer.step;
         self.early = match ending {
@@ -29,7 +31,9 @@ impl Training<'_> {
         work.before_saving(model, optimizer.as_mut())?;
         // A measurement may take longer than the steps did: nothing is lost by it.
         self.save(plan)?;
-        self.measure(plan, work)
+        let report = self.measure(plan, work)?;
+        self.forgotten(before, report.as_ref(), plan, work)?;
+        Ok(report)
     }
 
     /// The measurement after the last step.
@@ -40,8 +44,7 @@ impl Training<'_> {
         };
         let trainer = &plan.trainer;
         let (model, batch_size) = (&trainer.model, trainer.recipe.batch_size);
-        let parameters = trainer.model.parameter_count();
-        let most = val.most_after(trainer.step, &trainer.recipe, parameters);
+        let most = most_after(val, plan, trainer.step);
         let Training { face, clock, .. } = self;
         let scored = measure(work, val, model, [batch_size, most], Some(clock), &mut |n, of, _| {
             if of > 0 {

@@ -1,5 +1,6 @@
 //! How long a run would take here, from a second or two of it.
 
+use super::forgetting::most_after;
 use super::kinds::Estimate;
 use crate::clock::TimeBudget;
 use crate::data::Validation;
@@ -30,10 +31,8 @@ pub fn estimate(
     if steps == 0 {
         return Ok(None);
     }
-    let last = data.val.as_ref().map_or(0, |val| {
-        let (step, parameters) = (plan.trainer.step, plan.trainer.model.parameter_count());
-        val.most_after(step.saturating_add(steps), &plan.trainer.recipe, parameters)
-    });
+    let end = plan.trainer.step.saturating_add(steps);
+    let last = data.val.as_ref().map_or(0, |val| most_after(val, plan, end));
     let step = step_seconds(&mut plan.trainer, &data.train, stop, measured_time(), middle)?;
     let rate = match &data.val {
         Some(val) if !stop() => tokens_per_second(val, &plan.trainer, stop)?,

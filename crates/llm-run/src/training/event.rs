@@ -5,7 +5,7 @@ use crate::budget::Unused;
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
 use crate::folder::Target;
-use crate::log::{Curves, Sample};
+use crate::log::{Curves, Forgotten, Sample};
 use crate::note::Note;
 use crate::plan::Plan;
 use crate::tokenizers::Watching;
@@ -146,6 +146,8 @@ pub enum Event<'a> {
         /// Whether gradients were clipped.
         clipped: bool,
     },
+    /// What the model knew before its steps and knows after them.
+    Forgotten(&'a Forgotten),
     /// The page about the run was written for the last time.
     Page(&'a Path),
     /// The page about the run could not be written.

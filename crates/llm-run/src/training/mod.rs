@@ -13,6 +13,7 @@
 //! | `overfit.rs` | whether a model can memorise one batch |
 //! | `course.rs` | what is done between the steps |
 //! | `ending.rs` | how it ends |
+//! | `forgetting.rs` | what a model knew before its steps, and knows after them |
 //! | `estimate.rs` | how long it would take |
 //! | `team.rs` | several processes: what they agree on |
 //! | `run.rs` | from the options to the end, whoever works |
@@ -34,6 +35,7 @@ mod course;
 mod ending;
 mod estimate;
 mod event;
+mod forgetting;
 mod instead;
 mod journal;
 mod kinds;

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod adapters;
 mod budget;
 mod chats;
 mod every_verb;

@@ -102,13 +102,13 @@ fn loss_is_told_per_token_and_per_byte() {
     let number = |field: &str| event[field].as_f64().unwrap();
     let info = ["tokenizer", "info", "--load", "model", "--data", "text.txt", "--json"];
     let info: serde_json::Value = serde_json::from_slice(&sandbox.ok(&info).stdout).unwrap();
-    assert_eq!(number("tokens") + 1.0, info["data_tokens"].as_f64().unwrap());
+    assert_eq!(number("scored") + 1.0, info["data_tokens"].as_f64().unwrap());
     // The first token is not scored.
     let first = ["tokenizer", "encode", "--load", "model", "--file", "text.txt", "--json"];
     let first: serde_json::Value = serde_json::from_slice(&sandbox.ok(&first).stdout).unwrap();
     let unscored = first["tokens"][0].as_str().unwrap().len();
     let scored = (sandbox.read("text.txt").len() - unscored) as f64;
-    let bits = number("val_loss") * number("tokens") / std::f64::consts::LN_2 / scored;
+    let bits = number("val_loss") * number("scored") / std::f64::consts::LN_2 / scored;
     assert!((number("bits_per_byte") - bits).abs() < 1e-9, "{event}");
     let words = ["--steps", "4", "--eval-every", "2", "--no-save", "--gen", "0"];
     sandbox.train(&[&BPE[..], &words].concat()).says(&["eval  step 2  val_loss=", "  bits/byte="]);

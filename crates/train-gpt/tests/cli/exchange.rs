@@ -249,7 +249,7 @@ fn a_file_at_the_wrong_door_is_called_what_it_is() {
         (load("ckpt.pt"), ["PyTorch", "tools/nano_gpt_checkpoint.py"]),
         (load("pointer"), ["git-lfs", "git lfs pull"]),
         (load("two"), ["2 checkpoints", "name one"]),
-        (load("peft"), ["PEFT", "merge"]),
+        (load("peft"), ["PEFT", "import peft"]),
         (import("safetensors", "m.gguf"), ["a GGUF file", "import gguf"]),
         (import("safetensors", "ckpt.pt"), ["PyTorch", "tools/nano_gpt_checkpoint.py"]),
         (import("safetensors", "hf/model.safetensors"), ["Hugging Face", "import hf reads 'hf'"]),
@@ -257,7 +257,7 @@ fn a_file_at_the_wrong_door_is_called_what_it_is() {
         (import("gguf", "m-00001-of-00002.gguf"), ["part 1 of 2", "llama-gguf-split --merge"]),
         (import("gguf", "page"), ["a web page", "server"]),
         (import("hf", "m.gguf"), ["a GGUF file", "import gguf"]),
-        (import("hf", "peft"), ["PEFT", "merge"]),
+        (import("hf", "peft"), ["PEFT", "import peft"]),
         (vec!["--config", "config.py"], ["Python", "docs/from_nano_gpt.md"]),
         (vec!["tokenizer", "info", "--tokenizer", "./pointer"], ["git-lfs", "git lfs pull"]),
     ] {

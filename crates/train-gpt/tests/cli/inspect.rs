@@ -102,7 +102,7 @@ fn what_the_one_head_does() {
     let page = [&words[..], &["--html", "heads.html", "--json"]].concat();
     let heads = json(&sandbox.ok(&page));
     assert_eq!(heads["heads"].as_array().unwrap().len(), 1);
-    let tokens = heads["tokens"].as_u64().unwrap();
+    let tokens = heads["scored"].as_u64().unwrap();
     assert!((1..=500).contains(&tokens), "{tokens}");
     for name in ["previous", "first", "itself", "word", "same", "after", "copy", "separator"] {
         let score = heads["heads"][0]["scores"][name].as_f64().unwrap();

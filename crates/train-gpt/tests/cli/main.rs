@@ -11,6 +11,7 @@ mod diverging;
 mod exchange;
 mod flags;
 mod folders;
+mod forgetting;
 mod generating;
 mod held;
 mod inspect;

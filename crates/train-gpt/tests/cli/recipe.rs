@@ -119,7 +119,7 @@ fn the_last_measurement_keeps_to_the_time_too() {
     let outcome = sandbox.ok(&[&wide[..], &TEXT, &run, &json, &["--max-time", "2s"]].concat());
     outcome.says(&["the time is up", "of 262,144 tokens"]);
     let done = &outcome.events_of("done")[0];
-    let (tokens, all) = (done["tokens"].as_u64().unwrap(), 262_144);
+    let (tokens, all) = (done["scored"].as_u64().unwrap(), 262_144);
     assert!((1..all).contains(&tokens), "{outcome}");
     assert_eq!(outcome.events_of("saved").len(), 1);
 }

@@ -126,9 +126,9 @@ fn loss_is_told_per_token_and_per_byte() {
     let event = &sandbox.ok(&[&eval[..], &["--message-format", "json"]].concat()).events()[0];
     let number = |field: &str| event[field].as_f64().unwrap();
     let text = String::from_utf8(sandbox.read("text.txt")).unwrap();
-    assert_eq!(number("tokens") as usize, text.chars().count() - 1);
+    assert_eq!(number("scored") as usize, text.chars().count() - 1);
     let scored = text.len() - text.chars().next().unwrap().len_utf8();
-    let bits = number("val_loss") * number("tokens") / std::f64::consts::LN_2 / scored as f64;
+    let bits = number("val_loss") * number("scored") / std::f64::consts::LN_2 / scored as f64;
     assert!((number("bits_per_byte") - bits).abs() < 1e-9, "{event}");
 }
 

@@ -86,6 +86,8 @@ pub fn add(values: &mut Values) {
         ("tuning.before", "fine_tuning", "before"),
         ("tuning.other_text", "fine_tuning", "other_text"),
         ("serving.speed", "serving", "speed"),
+        ("tuning.rate", "fine_tuning", "rate"),
+        ("tuning.memory", "fine_tuning", "memory"),
     ] {
         let mut numbers = Vec::new();
         flatten(&measured()[of][key], &mut numbers);

@@ -1,5 +1,6 @@
 //! `inspect attention`.
 
+use super::super::loaded::loaded;
 use crate::args::{InspectAttentionArgs, PromptArgs};
 use crate::commands::written::{
     begins_with, check_page, check_place, page_of, save, say_written, write_page,
@@ -17,8 +18,7 @@ use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
 use llm_report::{AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_run::data::Beginning;
-use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, load};
+use llm_run::plan::Loaded;
 use llm_stories::story;
 use serde_json::json;
 use std::ops::Range;
@@ -35,8 +35,7 @@ const SENTENCE: &str = "The cat sat on the mat";
 
 /// Reads the prompt and shows who looks at whom.
 pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Result<()> {
-    let path = to_load(&args.load)?;
-    let loaded = load(&program.models, &path)?;
+    let (path, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
     let chosen = Chosen::new(&loaded, args)?;
     check_page(args.html.as_deref())?;
     if let Some(file) = &args.npz {

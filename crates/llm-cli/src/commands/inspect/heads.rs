@@ -1,5 +1,6 @@
 //! `inspect heads`.
 
+use super::super::loaded::loaded;
 use crate::args::MeasuredArgs;
 use crate::commands::scored::measured_on;
 use crate::commands::written::{check_page, page_of, write_page};
@@ -13,8 +14,6 @@ use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use llm_messages::table::{Column as Shown, table};
 use llm_report::{Fact, HeadRow, Page, named, role_label};
-use llm_run::folder::to_load;
-use llm_run::plan::load;
 use serde_json::json;
 use std::path::Path;
 
@@ -26,8 +25,7 @@ const LONGEST: usize = 1024;
 /// Measures what each head does, and prints it.
 pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     let signals = Signals::listen();
-    let path = to_load(&args.load)?;
-    let loaded = load(&program.models, &path)?;
+    let (path, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
     check_page(args.html.as_deref())?;
     let (data, name) = measured_on(&loaded, &path, &args.data, "heads")?;
     let model = &loaded.run.model;

@@ -1,5 +1,6 @@
 //! `inspect lens`.
 
+use super::super::loaded::loaded;
 use crate::args::InspectLensArgs;
 use crate::console::{json_line, print, room, show};
 use crate::error::Result;
@@ -9,8 +10,6 @@ use crate::program::Program;
 use llm_core::message;
 use llm_lens::{SaidThere, logit_lens};
 use llm_messages::table::{Column, table};
-use llm_run::folder::to_load;
-use llm_run::plan::load;
 use serde_json::json;
 
 /// Tokens shown when nothing is said.
@@ -18,8 +17,7 @@ const LAST: usize = 24;
 
 /// Reads the prompt and shows what would be said after each block.
 pub(super) fn lens(program: &Program, args: &InspectLensArgs) -> Result<()> {
-    let path = to_load(&args.load)?;
-    let loaded = load(&program.models, &path)?;
+    let (_, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
     let tokens = super::attention::prompt(&loaded, &args.prompt)?;
     let layers = logit_lens(&loaded.run.model, &tokens)?;
     let tokenizer = loaded.tokenizer.as_ref();

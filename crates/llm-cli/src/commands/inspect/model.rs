@@ -18,7 +18,7 @@ use llm_messages::table::{Column, table};
 use llm_run::defaults::Start;
 use llm_run::folder::to_load;
 use llm_run::options::Options;
-use llm_run::plan::{check_heads, named_by_option};
+use llm_run::plan::{check_heads, named_by_option, read_checkpoint};
 use llm_run::settings::{self, largest_divisor};
 use serde::Serialize;
 use serde_json::json;
@@ -30,7 +30,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         None => (message!("a new model"), fresh(program, args)?),
         Some(path) => {
             let path = to_load(path)?;
-            let checkpoint = Checkpoint::load_with(&path, program.models.optimizers)?;
+            let checkpoint = read_checkpoint(&program.models, &path, args.base.as_deref())?;
             let report = (loaded(args, &checkpoint)?, checkpoint.meta.attention.clone());
             adapter = Adapter::of(&checkpoint);
             (message!("'{}'", one_line(&path.display().to_string())), report)

@@ -2,6 +2,7 @@
 
 mod show;
 
+use super::super::loaded::loaded;
 use crate::args::InspectPatchArgs;
 use crate::commands::written::{check_place, save, say_written};
 use crate::console::{print, room, show};
@@ -16,8 +17,7 @@ use llm_lens::{
     Explained, Pair, Part, Reading, Share, explain, first_choice, follow, receivers, verdict,
 };
 use llm_run::data::unseen_twins;
-use llm_run::folder::to_load;
-use llm_run::plan::{Loaded, load};
+use llm_run::plan::Loaded;
 use llm_stories::FactKind;
 use show::{OwnTexts, Patched};
 use std::path::Path;
@@ -28,8 +28,7 @@ const PAIRS: u32 = 64;
 /// Patches the model from text to text, and prints what its parts carry.
 pub(super) fn patch(program: &Program, args: &InspectPatchArgs) -> Result<()> {
     let signals = Signals::listen();
-    let path = to_load(&args.load)?;
-    let loaded = load(&program.models, &path)?;
+    let (_, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
     if let Some(file) = &args.npz {
         check_place(file, |start| npz::begins_with(start, "put_in"))?;
     }

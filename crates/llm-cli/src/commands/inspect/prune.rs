@@ -2,6 +2,7 @@
 
 mod show;
 
+use super::super::loaded::loaded;
 use crate::args::InspectPruneArgs;
 use crate::commands::scored::{batch_of, measured_on};
 use crate::commands::written::{check_page, page_of, write_page};
@@ -21,9 +22,9 @@ use llm_core::{counted, message};
 use llm_lens::{Cut, HeadName, Pruner, head_mask, with_head_mask};
 use llm_report::{Fact, Page};
 use llm_run::data::Validation;
-use llm_run::folder::{Target, to_load};
+use llm_run::folder::Target;
 use llm_run::models::Heads;
-use llm_run::plan::{Loaded, load};
+use llm_run::plan::Loaded;
 use show::{Found, Score, names};
 use std::path::Path;
 use std::time::Instant;
@@ -38,8 +39,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
         let why = "--save needs --drop N or --drop-heads L.H: which heads are to go?";
         return usage(why);
     }
-    let path = to_load(&args.on.load)?;
-    let mut loaded = load(&program.models, &path)?;
+    let (path, mut loaded) = loaded(program, &args.on.load, &args.on.apart, &args.on.output)?;
     let on = check_model(program, &loaded, args)?;
     batch_of(&loaded, args.batch)?;
     check_page(args.on.html.as_deref())?;

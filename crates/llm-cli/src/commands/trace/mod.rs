@@ -2,6 +2,7 @@
 
 mod printed;
 
+use super::loaded::loaded;
 use crate::args::TraceArgs;
 use crate::console::{print, room, show};
 use crate::error::{Result, RunError, usage};
@@ -12,9 +13,8 @@ use llm_core::base::Message;
 use llm_core::message;
 use llm_core::{AttentionSpec, Error, TokenId};
 use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model};
-use llm_run::folder::to_load;
 use llm_run::models::Heads;
-use llm_run::plan::{Loaded, check_heads, load};
+use llm_run::plan::{Loaded, check_heads};
 use std::path::Path;
 
 /// Positions, width and heads of the built-in example.
@@ -32,7 +32,7 @@ const MOST: usize = 1024;
 pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
     check_heads(&program.models, args.heads.map(|n| n as u64))?;
     let walk = match &args.load {
-        Some(path) => of_model(program, args, &to_load(path)?)?,
+        Some(path) => of_model(program, args, path)?,
         None => of_example(program, args)?,
     };
     let walk = Walk { one_head: matches!(program.models.heads, Heads::One { .. }), ..walk };
@@ -70,7 +70,8 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
 }
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
-    let Loaded { run, tokenizer, .. } = load(&program.models, path)?;
+    let (_, loaded) = loaded(program, path, &args.apart, &args.output)?;
+    let Loaded { run, tokenizer, .. } = loaded;
     let model = &run.model;
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);

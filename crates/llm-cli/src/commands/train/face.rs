@@ -21,12 +21,13 @@ use llm_core::{TinyGPT, TokenDataset, message};
 use llm_lens::Probes;
 use llm_report::About;
 use llm_run::folder::Target;
-use llm_run::log::{Curves, Sample};
+use llm_run::log::{Curves, Forgotten, Sample};
 use llm_run::note::Note;
 use llm_run::plan::Plan;
 use llm_run::training::{
     Estimate, Event, Face, Identity, Kept, MakePlan, Overfit, PageOf, advice_on_rate,
 };
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -209,6 +210,22 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// What became of what the model knew: a table.
+    fn forgotten(&mut self, found: &Forgotten) {
+        self.speaker.emit(&Json::Forgotten(found));
+        let Forgotten { unseen, file, bits_per_byte: [was, is] } = found;
+        self.speaker.tell(message!("forget  before  after"));
+        if let Some([was, is]) = unseen {
+            self.speaker.tell(message!(
+                "        {:.4}  {:.4}  unseen text, nats per token",
+                was,
+                is
+            ));
+        }
+        let file = escape::path(Path::new(file));
+        self.speaker.tell(message!("        {:.4}  {:.4}  '{}', bits per byte", was, is, file));
+    }
+
     /// The text to give again with `--load`. A run's folder remembers its files; what came through
     /// a pipe cannot be read again by its name.
     fn data_flags(&self, target: Option<&Target>) -> String {
@@ -345,6 +362,7 @@ impl Face for Shown<'_> {
             }
             Event::Ended { .. } => self.progress.finish(),
             Event::Result { .. } => return self.result(line, event),
+            Event::Forgotten(found) => self.forgotten(found),
             Event::Refused { .. } => {
                 return self.progress.aside(|| line.into_iter().for_each(note));
             }

@@ -232,3 +232,41 @@ fn lines_of_a_foreign_adapter_are_refused() {
         assert!(load(&place.at("bad"), None).is_err(), "{line}");
     }
 }
+
+/// A base of bf16 numbers is read as such, its moments are left out, and learns an adapter to the same bytes; one with
+/// other numbers is f32, and a file of an adapter is read whole.
+#[test]
+fn a_base_of_bf16_numbers_is_read_as_such() {
+    let place = Place::new();
+    let read = |name: &str| Checkpoint::load_frozen(&place.at(name), None, OPTIMIZERS).unwrap();
+    let model = |read: Checkpoint| read.into_trainer(Arc::new(SingleHead)).unwrap().model;
+    assert!(!read("base").has_optimizer());
+    assert_eq!(model(read("base")).half_count(), 0);
+
+    let mut rounded = under(3);
+    for (_, p) in rounded.model.parameters_mut() {
+        p.data_mut().iter_mut().for_each(|x| *x = f32::from_bits(x.to_bits() & 0xffff_0000));
+    }
+    save(&place.at("base"), &rounded, &tokenizer(), true).unwrap();
+    let half = model(read("base"));
+    assert!(half.half_count() > 0);
+    let learned = |model: TinyGPT, name: &str| {
+        let mut model = model.with_adapter(&spec(), 7).unwrap();
+        model.set_base_file(&place.at("base"));
+        let recipe = Recipe { accum: 4, ..Recipe::new([1, 8], 20, 1e-2) };
+        let mut run = Trainer::new(model, recipe).unwrap();
+        steps(&mut run, 3);
+        (saved(&run, &place.at(name)), run)
+    };
+    let (bytes, _) = learned(rounded.model, "one");
+    let (same, mut run) = learned(half, "other");
+    assert!(bytes == same);
+    // What goes on has its base as it was read, and its own numbers and moments.
+    let again = read("other");
+    assert!(again.has_optimizer());
+    let mut again = again.into_trainer(Arc::new(SingleHead)).unwrap();
+    assert_eq!(again.model.half_count(), run.model.half_count());
+    steps(&mut run, 2);
+    steps(&mut again, 2);
+    assert!(saved(&run, &place.at("one")) == saved(&again, &place.at("other")));
+}

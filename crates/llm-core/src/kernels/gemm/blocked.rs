@@ -29,6 +29,8 @@ pub(super) trait Unit: Copy + Send + Sync {
     const PIECE: usize;
     /// Words that a packed block of A, and of B, takes at most.
     const ROOM: [usize; 2];
+    /// What a number of B is kept as.
+    type Kept;
     /// A block of A as tiles read it.
     type A: Copy;
     /// A block of B as tiles read it.
@@ -38,7 +40,7 @@ pub(super) trait Unit: Copy + Send + Sync {
     fn rows(self) -> usize;
 
     /// How many of the pieces of C lie one below the other, and how many side by side.
-    fn cut(self, pieces: usize, whole: &Product) -> [usize; 2];
+    fn cut(self, pieces: usize, whole: &Product<Self::Kept>) -> [usize; 2];
 
     /// Calls f with the unit ready for tiles on this thread.
     fn ready<R>(self, f: impl FnOnce() -> R) -> R {
@@ -49,50 +51,57 @@ pub(super) trait Unit: Copy + Send + Sync {
     ///
     /// # Safety
     /// B must be as large as the block says. The result is valid as long as B and `room` are.
-    unsafe fn pack_b(self, block: &Product, room: &mut [u32]) -> Self::B;
+    unsafe fn pack_b(self, block: &Product<Self::Kept>, room: &mut [u32]) -> Self::B;
 
     /// A of a block.
     ///
     /// # Safety
     /// A must be as large as the block says. The result is valid as long as A and `room` are.
-    unsafe fn pack_a(self, block: &Product, room: &mut [u32]) -> Self::A;
+    unsafe fn pack_a(self, block: &Product<Self::Kept>, room: &mut [u32]) -> Self::A;
 
     /// Asks memory for what the tiles from this row of a block on will read.
-    fn prefetch(self, _block: &Product, _row: usize) {}
+    fn prefetch(self, _block: &Product<Self::Kept>, _row: usize) {}
 
     /// C of some rows of a tile, which begin in row `a.1` of the packed A, tile by tile.
     ///
     /// # Safety
     /// The unit must be there and ready, A, B, C and the bias as large as the strip says.
-    unsafe fn strip(self, strip: &Product, a: (Self::A, usize), b: Self::B);
+    unsafe fn strip(self, strip: &Product<Self::Kept>, a: (Self::A, usize), b: Self::B);
 }
 
 /// A product whose C is row-major.
-#[derive(Clone, Copy)]
-pub(super) struct Product {
+pub(super) struct Product<T = f32> {
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) k: usize,
     pub(super) a: Operand,
-    pub(super) b: Operand,
+    pub(super) b: Operand<T>,
     pub(super) c: Output,
     pub(super) f: Factors,
     pub(super) triangle: Triangle,
 }
 
+impl<T> Clone for Product<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Product<T> {}
+
 // SAFETY: pieces of one product go to several threads; each writes its own part of C, and A and B
 // are only read.
-unsafe impl Send for Product {}
+unsafe impl<T> Send for Product<T> {}
 // SAFETY: as above.
-unsafe impl Sync for Product {}
+unsafe impl<T> Sync for Product<T> {}
 
-impl Product {
+impl<T> Product<T> {
     /// Computes C on up to `threads` threads; 1: on the caller's alone.
     ///
     /// # Safety
     /// A, B, C and the bias must be as large as their strides and m, n, k say, no other thread may
     /// touch C, and the processor must have the unit.
-    pub(super) unsafe fn run<U: Unit>(self, unit: U, threads: usize) {
+    pub(super) unsafe fn run<U: Unit<Kept = T>>(self, unit: U, threads: usize) {
         let worth = (self.m * self.n).saturating_mul(self.k) / U::PIECE;
         let most = match threads {
             1 => 1,
@@ -104,7 +113,7 @@ impl Product {
     }
 
     /// The pieces of a range, halved until one is left.
-    fn pieces<U: Unit>(&self, unit: U, grid: [usize; 2], range: Range<usize>) {
+    fn pieces<U: Unit<Kept = T>>(&self, unit: U, grid: [usize; 2], range: Range<usize>) {
         if range.len() > 1 {
             let middle = range.start + range.len() / 2;
             let (first, later) = (range.start..middle, middle..range.end);
@@ -116,7 +125,12 @@ impl Product {
     }
 
     /// One of `down × across` pieces of whole rows of tiles and whole vectors.
-    fn piece<U: Unit>(&self, unit: U, [down, across]: [usize; 2], index: usize) -> Option<Product> {
+    fn piece<U: Unit<Kept = T>>(
+        &self,
+        unit: U,
+        [down, across]: [usize; 2],
+        index: usize,
+    ) -> Option<Self> {
         let cut = |whole: usize, unit: usize, parts: usize, part: usize| {
             let units = whole.div_ceil(unit);
             ((units * part / parts) * unit, ((units * (part + 1) / parts) * unit).min(whole))
@@ -127,7 +141,7 @@ impl Product {
     }
 
     /// The part of rows `i..` and columns `j..`.
-    fn part(&self, i: usize, j: usize, m: usize, n: usize) -> Product {
+    fn part(&self, i: usize, j: usize, m: usize, n: usize) -> Self {
         let (i, j) = (i as isize, j as isize);
         let bias = if self.f.bias.is_null() { self.f.bias } else { self.f.bias.wrapping_offset(j) };
         Product {
@@ -143,7 +157,7 @@ impl Product {
     }
 
     /// The terms `from..from + depth` of every sum; all but the first are added to what is there.
-    fn deeper(&self, from: usize, depth: usize) -> Product {
+    fn deeper(&self, from: usize, depth: usize) -> Self {
         let p = from as isize;
         Product {
             k: depth,
@@ -160,7 +174,7 @@ impl Product {
 
     /// Block by block; inside a block the rows of one tile stay in the first cache while the panels of
     /// B pass.
-    unsafe fn blocks<U: Unit>(&self, unit: U) {
+    unsafe fn blocks<U: Unit<Kept = T>>(&self, unit: U) {
         let mr = unit.rows();
         with_scratch(U::ROOM, |[room_a, room_b]| {
             // LOOP 5: columns.

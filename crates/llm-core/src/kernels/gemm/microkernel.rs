@@ -11,12 +11,19 @@
 #![allow(unsafe_code)]
 
 /// An operand inside a larger matrix: where it starts and how far apart its rows and columns are.
-#[derive(Clone, Copy)]
-pub(super) struct Operand {
-    pub(super) ptr: *const f32,
+pub(super) struct Operand<T = f32> {
+    pub(super) ptr: *const T,
     pub(super) rs: isize,
     pub(super) cs: isize,
 }
+
+impl<T> Clone for Operand<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Operand<T> {}
 
 /// Panels of B, packed or in place.
 #[derive(Clone, Copy)]

@@ -25,6 +25,7 @@ pub use triangle::Triangle;
 #[cfg(test)]
 use crate::kernels::simd::Level;
 use crate::kernels::simd::level;
+use microkernel::{Factors, Operand, Output};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 
 /// The threads that may work on a product.
@@ -34,6 +35,15 @@ pub enum Threads {
     One,
     /// The Rayon pool that the caller runs in.
     Pool,
+}
+
+impl Threads {
+    fn number(self) -> usize {
+        match self {
+            Threads::One => 1,
+            Threads::Pool => rayon::current_num_threads(),
+        }
+    }
 }
 
 /// How a product is computed. From [`Threads`] alone: in f32.
@@ -99,6 +109,65 @@ pub fn gemm_bias(
 ) {
     assert!(bias.len() == c.ncols() && c.is_standard_layout());
     any([1.0, 0.0], a, b, Some(bias), c, work.into());
+}
+
+/// B of a product as it is kept.
+#[derive(Clone, Copy)]
+pub(crate) enum Factor<'a> {
+    /// In f32.
+    Single(ArrayView2<'a, f32>),
+    /// In bf16, each by its 16 bits.
+    Half(ArrayView2<'a, u16>),
+}
+
+impl Factor<'_> {
+    /// The transpose.
+    pub(crate) fn t(self) -> Self {
+        match self {
+            Factor::Single(b) => Factor::Single(b.reversed_axes()),
+            Factor::Half(b) => Factor::Half(b.reversed_axes()),
+        }
+    }
+
+    /// Rows and columns.
+    pub(crate) fn dim(&self) -> (usize, usize) {
+        match self {
+            Factor::Single(b) => b.dim(),
+            Factor::Half(b) => b.dim(),
+        }
+    }
+}
+
+/// [`gemm`], or with a bias [`gemm_bias`], by a B that may be kept in bf16: the bits are those of the same numbers in
+/// f32.
+///
+/// # Panics
+/// As those.
+#[allow(unsafe_code)]
+pub(crate) fn multiply(
+    factors: [f32; 2],
+    a: ArrayView2<'_, f32>,
+    b: Factor<'_>,
+    bias: Option<&[f32]>,
+    mut c: ArrayViewMut2<'_, f32>,
+    work: Execution,
+) {
+    assert!(bias.is_none_or(|bias| bias.len() == c.ncols() && c.is_standard_layout()));
+    let b = match b {
+        Factor::Single(b) => return any(factors, a, b, bias, c, work),
+        Factor::Half(b) => b,
+    };
+    let ((m, k), (k2, n)) = (a.dim(), b.dim());
+    assert!(k == k2 && c.dim() == (m, n), "gemm: [{m}, {k}]·[{k2}, {n}] into {:?}", c.dim());
+    let forwards = a.strides().iter().chain(b.strides()).all(|&step| step >= 0);
+    let ours = engine::engine() == engine::Engine::Own && work.precision == Precision::F32;
+    if !(ours && forwards && c.is_standard_layout() && m * n * k > 0) {
+        return any(factors, a, b.mapv(bf16::number::widen).view(), bias, c, work);
+    }
+    let product = product(factors, &a, &b, bias, &mut c);
+    let product = blocked::Product { triangle: work.triangle, ..product };
+    // SAFETY: as in `own`.
+    unsafe { product.run(single::Single::of(level()), work.threads.number()) }
 }
 
 /// A product of any shapes and layouts; with a bias C is row-major.
@@ -171,10 +240,7 @@ fn own(
     Execution { threads, precision, triangle }: Execution,
 ) {
     let [a, b] = [a, b].map(|x| readable(x, precision));
-    let threads = match threads {
-        Threads::One => 1,
-        Threads::Pool => rayon::current_num_threads(),
-    };
+    let threads = threads.number();
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and no other thread reads it.
@@ -193,19 +259,14 @@ fn own(
 }
 
 /// Where the numbers of a product lie.
-fn product(
+fn product<T>(
     [alpha, beta]: [f32; 2],
     a: &ArrayView2<'_, f32>,
-    b: &ArrayView2<'_, f32>,
+    b: &ArrayView2<'_, T>,
     bias: Option<&[f32]>,
     c: &mut ArrayViewMut2<'_, f32>,
-) -> blocked::Product {
-    use microkernel::{Factors, Operand, Output};
+) -> blocked::Product<T> {
     debug_assert!(c.strides()[1] == 1 || c.ncols() == 1);
-    let operand = |x: &ArrayView2<'_, f32>| {
-        let (rs, cs) = (x.strides()[0], x.strides()[1]);
-        Operand { ptr: x.as_ptr(), rs, cs }
-    };
     let ((m, k), n) = (a.dim(), b.ncols());
     blocked::Product {
         m,
@@ -217,6 +278,11 @@ fn product(
         f: Factors { alpha, beta, bias: bias.map_or(std::ptr::null(), <[f32]>::as_ptr) },
         triangle: Triangle::Whole,
     }
+}
+
+/// Where a matrix lies.
+fn operand<T>(x: &ArrayView2<'_, T>) -> Operand<T> {
+    Operand { ptr: x.as_ptr(), rs: x.strides()[0], cs: x.strides()[1] }
 }
 
 /// A product by the tile of an instruction set that this machine has, for the tests.

@@ -3,6 +3,7 @@
 //! transpose: panels of a tile's rows.
 #![allow(unsafe_code)]
 
+use super::bf16::number::widen;
 use super::microkernel::{Operand, Packed};
 use crate::kernels::simd::ask_for;
 #[cfg(target_arch = "x86_64")]
@@ -32,21 +33,78 @@ pub(super) fn with_scratch(words: [usize; 2], f: impl FnOnce([&mut [u32]; 2])) {
     });
 }
 
+/// What a number of B is kept as, from which the f32 is made.
+pub(super) trait Number: Copy + Send + Sync {
+    /// B where it lies, if its numbers are f32.
+    fn in_place(b: Operand<Self>) -> Option<Operand>;
+
+    /// `out` ← the numbers of `from`, as many.
+    fn copy(from: &[Self], out: &mut [f32]);
+
+    /// Eight rows of eight numbers, `step` apart, turned into eight of `out`, `nr` apart.
+    ///
+    /// # Safety
+    /// There must be eight numbers behind each of the eight places.
+    unsafe fn square(from: *const Self, step: isize, out: &mut [f32], nr: usize);
+}
+
+impl Number for f32 {
+    fn in_place(b: Operand) -> Option<Operand> {
+        Some(b)
+    }
+
+    #[inline(always)]
+    fn copy(from: &[f32], out: &mut [f32]) {
+        out.copy_from_slice(from);
+    }
+
+    #[inline(always)]
+    unsafe fn square(from: *const f32, step: isize, out: &mut [f32], nr: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { square(from, step, out, nr) }
+    }
+}
+
+/// The 16 bits of a bf16.
+impl Number for u16 {
+    fn in_place(_: Operand<u16>) -> Option<Operand> {
+        None
+    }
+
+    #[inline(always)]
+    fn copy(from: &[u16], out: &mut [f32]) {
+        out.iter_mut().zip(from).for_each(|(out, x)| *out = widen(*x));
+    }
+
+    #[inline(always)]
+    unsafe fn square(from: *const u16, step: isize, out: &mut [f32], nr: usize) {
+        let mut wide = [0.0; 64];
+        for (i, wide) in wide.chunks_exact_mut(8).enumerate() {
+            let line = from.wrapping_offset(step.wrapping_mul(i as isize));
+            // SAFETY: the caller's promise.
+            u16::copy(&unsafe { line.cast::<[u16; 8]>().read_unaligned() }, wide);
+        }
+        // SAFETY: eight rows of eight lie there, one behind the other.
+        unsafe { square(wide.as_ptr(), 8, out, nr) }
+    }
+}
+
 /// Rows that are asked for before they are needed.
 const AHEAD: usize = 8;
 
 /// Asks for the beginning of a row from memory: it is too short for the processor to see by itself
 /// where the next will be.
-fn prefetch_row(row: *const f32, numbers: usize) {
-    (0..numbers).step_by(16).for_each(|at| ask_for(row.wrapping_add(at)));
+fn prefetch_row<T>(row: *const T, numbers: usize) {
+    let line = 64 / size_of::<T>();
+    (0..numbers).step_by(line).for_each(|at| ask_for(row.wrapping_add(at)));
 }
 
 /// Packs `depth × cols` of B into panels of `nr` columns.
 ///
 /// # Safety
 /// B must have that many elements.
-pub(super) unsafe fn pack(
-    b: Operand,
+pub(super) unsafe fn pack<T: Number>(
+    b: Operand<T>,
     depth: usize,
     cols: usize,
     nr: usize,
@@ -63,9 +121,9 @@ pub(super) unsafe fn pack(
             // SAFETY: row k of B has `cols` columns from here.
             let row = unsafe { std::slice::from_raw_parts(start, cols) };
             match nr {
-                6 => deal::<6>(row, panel, &mut out[k * nr..]),
-                16 => deal::<16>(row, panel, &mut out[k * nr..]),
-                48 => deal::<48>(row, panel, &mut out[k * nr..]),
+                6 => deal::<_, 6>(row, panel, &mut out[k * nr..]),
+                16 => deal::<_, 16>(row, panel, &mut out[k * nr..]),
+                48 => deal::<_, 48>(row, panel, &mut out[k * nr..]),
                 _ => unreachable!("a panel has 16 or 48 columns, or 6 rows"),
             }
         }
@@ -82,14 +140,14 @@ pub(super) unsafe fn pack(
 
 /// Deals a row out to the panels, `NR` numbers to each: a length that is known needs no call.
 #[inline]
-fn deal<const NR: usize>(row: &[f32], panel: usize, out: &mut [f32]) {
+fn deal<T: Number, const NR: usize>(row: &[T], panel: usize, out: &mut [f32]) {
     let (whole, rest) = row.as_chunks::<NR>();
     for (p, numbers) in whole.iter().enumerate() {
-        out[p * panel..][..NR].copy_from_slice(numbers);
+        T::copy(numbers, &mut out[p * panel..][..NR]);
     }
     if !rest.is_empty() {
         let last = &mut out[whole.len() * panel..][..NR];
-        last[..rest.len()].copy_from_slice(rest);
+        T::copy(rest, &mut last[..rest.len()]);
         last[rest.len()..].fill(0.0);
     }
 }
@@ -99,7 +157,7 @@ fn deal<const NR: usize>(row: &[f32], panel: usize, out: &mut [f32]) {
 ///
 /// # Safety
 /// As [`pack`].
-unsafe fn gather(b: Operand, depth: usize, width: usize, nr: usize, out: &mut [f32]) {
+unsafe fn gather<T: Number>(b: Operand<T>, depth: usize, width: usize, nr: usize, out: &mut [f32]) {
     const SIDE: usize = 8;
     if width < nr {
         out.fill(0.0);
@@ -116,12 +174,13 @@ unsafe fn gather(b: Operand, depth: usize, width: usize, nr: usize, out: &mut [f
             if columns == SIDE && rows == SIDE && b.rs == 1 {
                 let out = &mut out[k * nr + j..][..(SIDE - 1) * nr + SIDE];
                 // SAFETY: eight numbers of each of eight columns, side by side.
-                unsafe { square(at(0, 0), b.cs, out, nr) }
+                unsafe { T::square(at(0, 0), b.cs, out, nr) }
             } else {
                 for l in 0..rows {
                     for i in 0..columns {
                         // SAFETY: element (k + l, j + i) of the block.
-                        out[(k + l) * nr + j + i] = unsafe { *at(i, l) };
+                        let number = unsafe { *at(i, l) };
+                        T::copy(&[number], &mut out[(k + l) * nr + j + i..][..1]);
                     }
                 }
             }

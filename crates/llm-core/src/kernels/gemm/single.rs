@@ -1,10 +1,12 @@
-//! The unit of f32: A and B are read where they lie, or packed where that pays.
+//! The unit of f32: A and B are read where they lie, or packed where that pays. A B that is kept in bf16 is always
+//! packed, and widened on the way: the tile sees f32.
 #![allow(unsafe_code)]
 
 use super::blocked::{Product, Unit};
 use super::microkernel::{self, Operand, Packed, Strip};
-use super::pack;
+use super::pack::{self, Number};
 use crate::kernels::simd::{Level, ask_for};
+use std::marker::PhantomData;
 
 /// Numbers that the second cache cannot hold.
 const FAR: isize = 1 << 18;
@@ -13,25 +15,33 @@ const FAR: isize = 1 << 18;
 const PANELS: usize = 19;
 
 /// Whether a row of A is longer than the second cache, from its first number to its last.
-fn is_far(&Product { k, a, .. }: &Product) -> bool {
+fn is_far<T>(&Product { k, a, .. }: &Product<T>) -> bool {
     a.cs.saturating_mul(k as isize) > FAR
 }
 
-/// An instruction set's tile.
-#[derive(Clone, Copy)]
-pub(super) struct Single {
+/// An instruction set's tile, for a B of such numbers.
+pub(super) struct Single<T = f32> {
     strip: Strip,
     rows: usize,
     columns: usize,
+    kept: PhantomData<fn() -> T>,
 }
 
-impl Single {
-    const fn new(strip: Strip, rows: usize, columns: usize) -> Single {
-        Single { strip, rows, columns }
+impl<T> Clone for Single<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Single<T> {}
+
+impl<T> Single<T> {
+    const fn new(strip: Strip, rows: usize, columns: usize) -> Self {
+        Single { strip, rows, columns, kept: PhantomData }
     }
 
     /// The tile of an instruction set.
-    pub(super) fn of(level: Level) -> Single {
+    pub(super) fn of(level: Level) -> Self {
         match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => Single::new(microkernel::avx512::strip, 8, 48),
@@ -45,13 +55,13 @@ impl Single {
 
     /// Whether A is packed: the numbers of a row lie apart, and the columns make up for it, or what is read
     /// is far. A tile of 48 columns reads A so seldom that it never does.
-    fn packs_a(self, product: &Product) -> bool {
+    fn packs_a(self, product: &Product<T>) -> bool {
         let (many, some) = (product.n > PANELS * self.columns, product.n > self.columns);
         product.a.cs != 1 && self.rows == 6 && (many || some && is_far(product))
     }
 }
 
-impl Unit for Single {
+impl<T: Number> Unit for Single<T> {
     /// The rows of A that a tile uses, KC deep, stay in the first cache while all panels of B pass.
     const KC: usize = 384;
     /// KC·NC numbers stay in the second cache.
@@ -64,6 +74,7 @@ impl Unit for Single {
     const PIECE: usize = 1_600_000;
     const ROOM: [usize; 2] = [Self::MC * Self::KC, Self::KC * Self::NC];
     /// None: A is read where it lies.
+    type Kept = T;
     type A = Option<Packed>;
     type B = Packed;
 
@@ -73,7 +84,7 @@ impl Unit for Single {
 
     /// Cutting columns packs nothing of B twice, but every piece reads all of A: rows are cut where that is
     /// dear, because A is packed or too large for a cache.
-    fn cut(self, pieces: usize, whole: &Product) -> [usize; 2] {
+    fn cut(self, pieces: usize, whole: &Product<T>) -> [usize; 2] {
         let &Product { m, n, k, .. } = whole;
         let fits = |length: usize, unit: usize| length.div_ceil(unit) >= 2 * pieces;
         let is_dear = self.packs_a(whole) || m.saturating_mul(k) > FAR as usize;
@@ -82,17 +93,21 @@ impl Unit for Single {
         [(pieces / across).min(m.div_ceil(self.rows)), across]
     }
 
-    unsafe fn pack_b(self, block: &Product, room: &mut [u32]) -> Packed {
+    unsafe fn pack_b(self, block: &Product<T>, room: &mut [u32]) -> Packed {
         let Product { m, n, k, b, .. } = *block;
         // Columns that lie together are read in place when few rows would make up for packing.
-        if b.cs == 1 && n.is_multiple_of(Self::VECTOR) && m <= 9 * self.rows {
+        if b.cs == 1
+            && n.is_multiple_of(Self::VECTOR)
+            && m <= 9 * self.rows
+            && let Some(b) = T::in_place(b)
+        {
             return Packed::in_place(b, self.columns);
         }
         // SAFETY: the caller's promise; every word is a number.
         unsafe { pack::pack(b, k, n, self.columns, room.align_to_mut().1) }
     }
 
-    unsafe fn pack_a(self, block: &Product, room: &mut [u32]) -> Option<Packed> {
+    unsafe fn pack_a(self, block: &Product<T>, room: &mut [u32]) -> Option<Packed> {
         let Product { m, k, a, .. } = *block;
         let turned = Operand { ptr: a.ptr, rs: a.cs, cs: a.rs };
         // SAFETY: the caller's promise; every word is a number.
@@ -101,7 +116,7 @@ impl Unit for Single {
     }
 
     /// Where A's numbers lie so far apart that the processor does not see by itself where the next will be.
-    fn prefetch(self, block: &Product, row: usize) {
+    fn prefetch(self, block: &Product<T>, row: usize) {
         let Product { m, k, a, .. } = *block;
         if row < m && is_far(block) && !self.packs_a(block) {
             let start = a.ptr.wrapping_offset(row as isize * a.rs);
@@ -109,7 +124,7 @@ impl Unit for Single {
         }
     }
 
-    unsafe fn strip(self, strip: &Product, (packed, row): (Option<Packed>, usize), b: Packed) {
+    unsafe fn strip(self, strip: &Product<T>, (packed, row): (Option<Packed>, usize), b: Packed) {
         let Product { m, n, k, c, f, triangle, .. } = *strip;
         let (n, terms) = triangle.of_strip(m, n, k);
         let mut a = packed.map_or(strip.a, |packed| Operand {

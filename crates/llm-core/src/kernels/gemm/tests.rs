@@ -100,6 +100,39 @@ fn shapes_that_cross_a_block() {
     }
 }
 
+/// A B that is kept in bf16 comes to the bits of the same numbers in f32, as it lies and turned, in part of a wider
+/// matrix, on any number of threads, and where the product is another's.
+#[test]
+fn halves_have_the_bits_of_singles() {
+    let small = (1..=9).flat_map(|m| (1..=35).map(move |n| (m, n, 1 + (m * 7 + n * 3) % 23)));
+    let large =
+        [(13, 33, 70), (7, 545, 20), (14, 40, 800), (75, 530, 390), (700, 96, 400), (4, 48, 0)];
+    for (m, n, k) in small.chain(large) {
+        let (a, bias) = (filled(m, k, 1), filled(1, n, 4));
+        let bits = filled(k, n + 3, 2).mapv(bf16::number::round);
+        let wide = bits.mapv(bf16::number::widen);
+        let turned = [bits.t().as_standard_layout().into_owned()];
+        let turned_wide = turned[0].mapv(bf16::number::widen);
+        let columns = s![.., 1..n + 1];
+        for (half, single) in [
+            (bits.slice(columns), wide.slice(columns)),
+            (turned[0].t().slice_move(columns), turned_wide.t().slice_move(columns)),
+        ] {
+            for (factors, bias) in [([1.0, 0.0], bias.as_slice()), ([0.5, -1.0], None)] {
+                for precision in Precision::ALL {
+                    let found = [Factor::Half(half), Factor::Single(single)].map(|b| {
+                        let mut c = filled(m, n, 3);
+                        let work = Execution { precision, ..Threads::Pool.into() };
+                        multiply(factors, a.view(), b, bias, c.view_mut(), work);
+                        c.mapv(f32::to_bits)
+                    });
+                    assert!(found[0] == found[1], "{m}x{n}x{k} in {precision:?}");
+                }
+            }
+        }
+    }
+}
+
 /// The pieces that a product is cut into do not show in the result.
 #[test]
 fn the_same_bits_with_any_number_of_threads() {

@@ -3,9 +3,11 @@
 use super::*;
 use crate::autograd::no_grad;
 use crate::generate::Decoder;
+use crate::kernels::gemm::bf16::number;
 use crate::kernels::gemm::{Precision, within};
 use crate::kernels::small::SmallKind;
 use crate::model::{Batch, Mode};
+use crate::tensor::halves::Halves;
 use crate::{Config, gradcheck, ops};
 use ndarray::ArrayD;
 
@@ -39,7 +41,11 @@ fn base() -> TinyGPT {
 
 /// An adapter that adds something.
 fn adapted() -> TinyGPT {
-    let mut model = base().with_adapter(&spec(), 1).unwrap();
+    adapted_on(base())
+}
+
+fn adapted_on(base: TinyGPT) -> TinyGPT {
+    let mut model = base.with_adapter(&spec(), 1).unwrap();
     for (i, (name, p)) in model.trained_mut().enumerate() {
         let n = numbers(p.shape(), i);
         let values = n.data().iter().map(|x| 0.3 * x);
@@ -199,5 +205,48 @@ fn a_block_that_is_computed_again_has_the_same_gradients() {
         let kept = gradients(&model);
         model.set_recompute(true);
         assert!(gradients(&model) == kept);
+    }
+}
+
+/// Frozen matrices of bf16 numbers, kept as such: the bits of all that is computed are those of f32, and no step,
+/// measurement or text makes f32 of a whole one.
+#[test]
+fn a_base_in_half_the_memory_computes_the_same() {
+    for tied_head in [false, true] {
+        let config = Config { norm_affine: true, tied_head, ..Config::new(17, 8, 12, 2) };
+        let mut single = TinyGPT::new(config, 5).unwrap();
+        let mut half = single.clone();
+        for ((_, one), (_, other)) in single.parameters_mut().zip(half.parameters_mut()) {
+            one.data_mut().iter_mut().for_each(|x| *x = number::widen(number::round(*x)));
+            *other = one.clone();
+            if let ([_, _], Some(halves)) = (one.shape(), Halves::of(one.data())) {
+                *other =
+                    Tensor::parameter_of_halves(one.shape(), halves).into_parameter(one.role());
+            }
+        }
+        let [single, mut half] = [single, half].map(adapted_on);
+        assert_eq!(single.half_count(), 0);
+        let matrices = half.parameters().filter(|(_, p)| p.rank() == 2);
+        assert_eq!(half.half_count(), matrices.map(|(_, p)| p.numel() as u64).sum::<u64>());
+        assert_eq!(single.base(), half.base());
+        let found = |model: &TinyGPT| {
+            let loss = model.loss(&batch(), Mode::Training).unwrap();
+            let grads = loss.backward().unwrap();
+            let all = model.trained().map(|(_, p)| grads.get(p).unwrap().to_vec());
+            let (all, logits) = (all.collect::<Vec<_>>(), model.logits(&[3, 1, 4], [1, 3]));
+            let mut decoder = Decoder::new(model).unwrap();
+            decoder.feed(&[3, 1]).unwrap();
+            let written = decoder.feed(&[4]).unwrap().to_vec();
+            (loss.item(), all, logits.unwrap().data().to_vec(), written)
+        };
+        let (one, other) = (found(&single), found(&half));
+        assert!((&one.0, &one.1, &one.2) == (&other.0, &other.1, &other.2));
+        assert!(one.3.iter().zip(&other.3).all(|(a, b)| (a - b).abs() < 1e-6));
+        half.set_recompute(true);
+        assert!((found(&half).1, half.check_base().is_ok()) == (one.1, true));
+        assert!(half.parameters().all(|(_, p)| p.halves().is_none_or(|halves| !halves.is_wide())));
+
+        let [single, half] = [single, half].map(TinyGPT::merged);
+        assert!(half.half_count() == 0 && single.weights_blake3() == half.weights_blake3());
     }
 }

@@ -1,5 +1,6 @@
 //! Files that are GGUF, and files that are not what they should be.
 
+mod adapters;
 mod by_hand;
 mod lies;
 mod models;

@@ -38,7 +38,7 @@ fn a_wide_mlp_is_written_in_every_type() {
 }
 
 /// What a file has under a name: its shape, and its numbers.
-fn tensor(file: &[u8], name: &str) -> (Vec<usize>, Vec<f32>) {
+pub(super) fn tensor(file: &[u8], name: &str) -> (Vec<usize>, Vec<f32>) {
     let file = Gguf::open(file, file.len() as u64).unwrap();
     let all = file.tensors.iter().map(|t| Wanted::parameter(t.name.clone(), t.shape.clone()));
     let wanted: Vec<Wanted> = all.collect();

@@ -89,6 +89,7 @@ impl<U: Unit> blocked::Unit for Rounded<U> {
     const PIECE: usize = 2_500_000;
     const ROOM: [usize; 2] =
         [Self::MC * (Self::KC / 2), Self::NC / NR * (Self::KC / 2 * NR + WIDE)];
+    type Kept = f32;
     type A = (*const u32, Words);
     type B = *const u32;
 

@@ -2,6 +2,7 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
+use crate::ops::OF_PARTS;
 use crate::plan::{Call, Kernel, Plan, Room, Units, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
@@ -82,6 +83,17 @@ pub(crate) struct Maker<'a> {
     holders: HashMap<Room, usize>,
     /// Parameters that have a part of their gradient.
     written: HashSet<u64>,
+    pub waiting: Waiting,
+}
+
+/// Parts of gradients that one call will add up.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    room: Option<Room>,
+    pub pieces: Vec<[u32; 8]>,
+    pub numbers: usize,
+    /// Numbers of the longest row.
+    pub widest: usize,
 }
 
 /// A gradient to be written: overwritten the first time, added to after.
@@ -151,6 +163,7 @@ impl<'a> Maker<'a> {
             gradients: HashMap::new(),
             holders: HashMap::new(),
             written: HashSet::new(),
+            waiting: Waiting::default(),
         }
     }
 
@@ -253,7 +266,29 @@ impl<'a> Maker<'a> {
     pub(crate) fn weight_target(&mut self, made: &Listed, i: usize) -> Result<Target<u32>> {
         let to = self.weight(made, i)?;
         let id = made.inputs[i].id().unwrap_or_default();
-        Ok(Target { to, add: u32::from(!self.written.insert(id)) })
+        let add = u32::from(!self.written.insert(id));
+        if add == 1 {
+            self.add_up_waiting(); // what is added to has to be there
+        }
+        Ok(Target { to, add })
+    }
+
+    /// The room of the parts that wait, as large as they are by now.
+    pub(crate) fn waiting_room(&mut self) -> Room {
+        let numbers = self.waiting.numbers;
+        let room = self.waiting.room.unwrap_or_else(|| self.room(numbers));
+        self.waiting.room = Some(room);
+        self.plan.rooms[room.place()].0 = numbers;
+        room
+    }
+
+    /// Adds up the parts that wait.
+    pub(crate) fn add_up_waiting(&mut self) {
+        let Waiting { room, pieces, widest, .. } = std::mem::take(&mut self.waiting);
+        let Some(room) = room else { return };
+        let [groups, ..] = elements(widest);
+        let (rooms, grid) = ([room, self.fixed.grads], [groups, pieces.len() as u32, 1]);
+        self.call(OF_PARTS, &pieces.concat(), &rooms, grid);
     }
 
     /// The gradient of this result lies in this room.

@@ -86,6 +86,7 @@ fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
         (ops::row(made)?.backward)(maker, made, dy, kept)?;
         maker.let_go(dy);
     }
+    maker.add_up_waiting();
     match maker.unused() {
         Some(name) => Err(GpuError::List(message!("the loss does not depend on '{}'", name))),
         None => Ok(()),

@@ -3,16 +3,13 @@
 use super::activation;
 use super::common::{number, rows_of, whole};
 use super::matmul::{End, Product, View};
-use super::sums::{columns, parts};
+use super::sums::{Parts, SCRATCH, columns};
 use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker, Target};
 use crate::plan::Room;
 use llm_core::kernels::gemm::Precision;
 use llm_core::listing::Listed;
 use llm_core::message;
-
-/// The most that chunks of a weight's gradient may take, in numbers.
-const SCRATCH: usize = 1 << 24;
 
 /// Rows, inputs, outputs; whether W is stored `[out, in]`; in f16, what a gradient is multiplied by before it is rounded: as
 /// a mean over the rows of all micro-batches it is about as much too small.
@@ -121,11 +118,11 @@ fn weight(
         return Ok(());
     }
     let width = m * n + if bias.is_some() { n } else { 0 };
-    let of_chunks = maker.room(splits * width);
-    let to = View::of(of_chunks, 0, n).stepping([width, 0]);
+    let parts = Parts { rows: splits, width, to: dw, rest: bias.map(|bias| (m * n, bias)) };
+    let (of_chunks, at) = parts.later(maker);
+    let to = View::of(of_chunks, at, n).stepping([width, 0]);
     let product = Product::new(to, left, right, [m, n, rows]);
-    let sums = bias.map(|_| Target { to: (m * n) as u32, add: 0 });
+    let sums = bias.map(|_| Target { to: (at + m * n) as u32, add: 0 });
     Product { batch: [splits, 1], chunk, f16, sums, ..product }.call(maker);
-    parts(maker, of_chunks, [splits, width], dw, bias.map(|bias| (m * n, bias)));
     Ok(())
 }

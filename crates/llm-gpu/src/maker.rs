@@ -187,6 +187,14 @@ impl<'a> Maker<'a> {
         made.inputs.get(i).and_then(Input::id).and_then(|id| self.ops.get(&id).copied())
     }
 
+    /// The room of a sum's other part, which has the sum's shape and which nothing else uses.
+    pub(crate) fn alone_in(&self, sum: &Listed, part: &Listed) -> Option<Room> {
+        let i = sum.inputs.iter().position(|input| input.id() != Some(part.result))?;
+        let same = sum.inputs.iter().all(|input| input.shape() == part.shape);
+        let other = self.maker_of(sum, i).filter(|other| same && self.only_user(other).is_some());
+        other.and_then(|_| self.value(sum, i).ok())
+    }
+
     /// Whether the result of an op is there, made by the call of another.
     pub(crate) fn has(&self, made: &Listed) -> bool {
         self.values.contains_key(&made.result)

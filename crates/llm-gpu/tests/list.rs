@@ -1,5 +1,7 @@
 //! What a step costs, by its list: no device is needed to count.
 
+#![allow(clippy::unwrap_used)]
+
 use llm_core::listing::listing;
 use llm_core::model::{Config, Mode};
 use llm_core::optim::{AdamW, Hyperparameters};

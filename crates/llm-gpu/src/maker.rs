@@ -2,7 +2,6 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
-use crate::ops::OF_PARTS;
 use crate::plan::{Call, Kernel, Plan, Room, Units, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
@@ -12,6 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 const ELEMENTWISE: &[&str] = &[include_str!("ops/elementwise.wgsl")];
 const COPY: Kernel = Kernel::new("copy", ELEMENTWISE);
+/// Rows of parts added up into θ's order.
+pub(crate) const OF_PARTS: Kernel = Kernel::new("of_parts", &[include_str!("ops/of_parts.wgsl")]);
 const ACCUMULATE: Kernel = Kernel::new("accumulate", ELEMENTWISE);
 
 /// The rooms that every step has besides its activations.

@@ -82,7 +82,7 @@ pub(crate) enum End {
     Plain,
     /// C is what an activation reads, and this room gets what it makes of it.
     Activated(&'static [&'static str], Room),
-    /// They are multiplied by the activation's slope at what it read, which lies there as C does in its own.
+    /// C times an activation's slope at what that read, which lies there as C does in its own.
     Slope(&'static [&'static str], Room),
 }
 

@@ -19,7 +19,7 @@ mod sums;
 pub(crate) mod units;
 
 pub(crate) use cross_entropy::score;
-pub(crate) use sums::{OF_PARTS, clip, norm, sum};
+pub(crate) use sums::{clip, norm, sum};
 
 use crate::error::{GpuError, Result};
 use crate::maker::{Batches, Made, Maker};

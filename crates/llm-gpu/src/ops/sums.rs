@@ -2,7 +2,7 @@
 
 use super::common::chunk_of;
 use crate::error::Result;
-use crate::maker::{Maker, Target};
+use crate::maker::{Maker, OF_PARTS, Target};
 use crate::plan::{Kernel, Room, elements};
 use crate::rule::SCALE;
 use llm_core::listing::Listed;
@@ -10,7 +10,6 @@ use llm_core::listing::Listed;
 const TEXT: &[&str] = &[include_str!("sums.wgsl")];
 const COLUMNS: Kernel = Kernel::new("columns", TEXT);
 const ADD_UP: Kernel = Kernel::new("add_up", TEXT);
-pub(crate) const OF_PARTS: Kernel = Kernel::new("of_parts", &[include_str!("of_parts.wgsl")]);
 /// Pieces of one call.
 const PIECES: usize = 8;
 /// The most numbers that wait to be added up.
@@ -27,7 +26,7 @@ pub(super) struct Parts {
     pub width: usize,
     /// Where the numbers go.
     pub to: Target<u32>,
-    /// What stands behind so many numbers is another parameter's.
+    /// Numbers of a row from which on they are another parameter's.
     pub rest: Option<(usize, Target<u32>)>,
 }
 

@@ -294,7 +294,7 @@ fn products_figure(language: usize) -> String {
 fn adapters_figure(language: usize) -> String {
     let title =
         ["A matrix that stays, and a pair beside it", "不动的矩阵，和它旁边的一对"][language];
-    let mut picture = Picture::new(900.0, 170.0, title);
+    let mut picture = Picture::new(775.0, 170.0, title);
     let names = [
         ["W: stays", "A: asks", "B: follows", "W + ΔW"],
         ["W：不动", "A：提问", "B：随之而来", "W + ΔW"],

@@ -108,9 +108,9 @@ impl Adapter {
         self.info.device_type == DeviceType::Cpu
     }
 
-    /// Bytes of its memory, where the interface tells it.
+    /// Bytes of its memory, where the interface tells it; a processor's is the machine's.
     pub fn memory(&self) -> Option<u64> {
-        trusted::memory(&self.inner)
+        trusted::memory(&self.inner).filter(|_| !self.is_a_processor())
     }
 
     /// The matrix units that multiply f16 and add in f32 and have kernels here, the larger ones of two kinds.

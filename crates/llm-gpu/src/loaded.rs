@@ -200,7 +200,7 @@ mod tests {
             plan.room(16, Use::Passing);
             let refused = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err();
             assert!(matches!(refused, GpuError::Memory { of_weights, .. } if of_weights == all));
-            assert!(refused.to_string().ends_with(": it has 80 bytes"), "{refused}");
+            assert!(refused.to_string().ends_with(": it has 80 B"), "{refused}");
         }
     }
 

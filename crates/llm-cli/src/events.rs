@@ -6,6 +6,7 @@ use llm_core::generate::{Finish, Written};
 use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
+use llm_run::device::AdapterInfo;
 use llm_run::log::Forgotten;
 use llm_run::tasks::Answers;
 use serde::Serialize;
@@ -14,6 +15,8 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event<'a> {
+    /// A GPU that there is, by `--device list`.
+    Adapter(&'a AdapterInfo),
     /// Before the first step.
     Start {
         /// Program and version.

@@ -69,23 +69,28 @@ const LINES: Duration = Duration::from_secs(5);
 pub struct Watching {
     total: u64,
     bar: Option<ProgressBar>,
+    /// Whether the bar is of this measurement alone.
+    is_own: bool,
     /// When the next line is due; `None`: no lines.
     due: Option<Instant>,
 }
 
 impl Watching {
-    /// Progress towards `total` tokens.
-    pub fn new(total: u64, quiet: bool) -> Watching {
+    /// Progress towards `total` tokens; on the bar of the steps, where that stands.
+    pub fn new(total: u64, quiet: bool, steps: Option<&ProgressBar>) -> Watching {
         let style = format!("{{spinner}} [{{wide_bar}}] {{msg}}  {}", eta());
-        let bar = bar(total, &style, quiet);
+        let own = if steps.is_some() { None } else { bar(total, &style, quiet) };
+        let bar = own.as_ref().or(steps).cloned();
         let due = (bar.is_none() && !quiet).then(|| Instant::now() + LINES);
-        Watching { total, bar, due }
+        Watching { total, bar, is_own: own.is_some(), due }
     }
 
     /// Shows that `scored` tokens are scored.
     pub fn position(&mut self, scored: u64) {
         if let Some(bar) = &self.bar {
-            bar.set_position(scored);
+            if self.is_own {
+                bar.set_position(scored);
+            }
             bar.set_message(said(message!("scoring {}", self.share(scored))));
         }
         let now = Instant::now();

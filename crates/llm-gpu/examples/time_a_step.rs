@@ -14,7 +14,7 @@ use llm_core::listing::listing;
 use llm_core::model::Mode;
 use llm_core::optim::{OptimizerState, clip_scale};
 use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
-use llm_gpu::{Gpu, GpuError, Planned};
+use llm_gpu::{Adapter, Gpu, GpuError, Planned};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,7 +42,7 @@ fn main() {
 fn times() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let Some(name) = words.next() else {
-        Gpu::names().iter().for_each(|name| println!("{name}"));
+        Adapter::all().iter().for_each(|of| println!("{}", of.described()));
         return Ok(());
     };
     let gpu = Gpu::open(Some(&name))?;

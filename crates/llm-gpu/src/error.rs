@@ -28,10 +28,22 @@ pub enum GpuError {
     },
     /// A list that is not one of a loss, or something that does not belong to it.
     List(Message),
+    /// An adapter that is too small for the kernels.
+    Limit {
+        /// What there is too little of, by wgpu's name.
+        of: &'static str,
+        /// What the kernels need.
+        needs: u64,
+        /// What the adapter has.
+        has: u64,
+    },
     /// More memory than the device has, or gives to one buffer.
     Memory {
         /// Bytes of all buffers together.
         needed: u64,
+        /// Whether it is too much for the weights alone, with what belongs to each of them: a smaller
+        /// batch does not help.
+        of_weights: bool,
         /// What was refused.
         what: Message,
     },
@@ -54,8 +66,12 @@ says! { GpuError {
     },
     NoOptimizer { name } = "the optimizer '{}' has no kernels for a GPU; adamw, lion and muon have",
     List(what) => what.clone(),
-    Memory { needed, what } =>
-        message!("a step needs {} of the GPU's memory: {}", bytes(*needed), what),
+    Limit { of, has, needs } =
+        "this adapter is too small for the kernels: its '{}' is {}, {} are needed",
+    Memory { needed, of_weights, what } => match of_weights {
+        true => message!("a step needs {} of the GPU's memory, and the weights alone are too much: {}", bytes(*needed), what),
+        false => message!("a step needs {} of the GPU's memory: {}", bytes(*needed), what),
+    },
     Differs { gpu, processor } =
         "the first loss is {} on the GPU and {} on the processor: a kernel or this driver computes \
          something else",

@@ -15,11 +15,13 @@
 //! | `ops` | the calls of each op, its kernels beside it |
 //! | `update` | the calls of each optimizer, its kernels beside it |
 //! | `walk` | from a list to a plan, there and back |
+//! | `listed` | the list of a batch's forward, from one of its rows |
 //! | `planned` | a step that is made and not yet on a device |
 //! | `words` | what the host says before each part |
 //! | `scoring` | what a measurement is, as data |
 //! | `trusted` | what wgpu calls unsafe: `trusted.rs` alone has unsafe code |
 //! | `device` | an adapter that was opened |
+//! | `adapter` | what drivers offer |
 //! | `loaded` | buffers and kernels of a plan there |
 //! | `queue` | to write, run and read |
 //! | `step` | a batch in, loss and weights out |
@@ -50,6 +52,8 @@ mod update;
 
 mod walk;
 
+mod listed;
+
 mod planned;
 
 mod words;
@@ -61,6 +65,9 @@ mod trusted;
 
 #[cfg(feature = "native")]
 mod device;
+
+#[cfg(feature = "native")]
+mod adapter;
 
 #[cfg(feature = "native")]
 mod loaded;
@@ -78,11 +85,14 @@ mod scores;
 mod work;
 
 #[cfg(feature = "native")]
+pub use adapter::Adapter;
+#[cfg(feature = "native")]
 pub use device::Gpu;
 pub use error::GpuError;
+pub use listed::listed;
 pub use maker::Rooms;
 pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Units, Use};
-pub use planned::{Planned, listed};
+pub use planned::Planned;
 pub use scoring::Scoring;
 #[cfg(feature = "native")]
 pub use step::{Report, Step};

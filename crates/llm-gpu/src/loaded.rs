@@ -4,7 +4,7 @@ use crate::device::{Gpu, in_a_line, said};
 use crate::error::{GpuError, Result};
 use crate::plan::{Buffers, Kernel, Plan, Room, Use};
 use crate::trusted;
-use llm_core::base::bytes;
+use llm_core::base::{Message, bytes};
 use llm_core::message;
 use pollster::block_on;
 use std::collections::HashMap;
@@ -33,6 +33,10 @@ impl Loaded {
     }
 }
 
+fn no_memory(of: &Buffers, of_weights: bool, what: Message) -> GpuError {
+    GpuError::Memory { needed: of.bytes(), of_weights, what }
+}
+
 impl Gpu {
     /// Makes the buffers and bindings of a plan and compiles its kernels. Its one room that is
     /// elsewhere, if there is one, lies in `elsewhere`.
@@ -45,23 +49,41 @@ impl Gpu {
         buffers: &Buffers,
         elsewhere: Option<&wgpu::Buffer>,
     ) -> Result<Loaded> {
-        let limits = self.device.limits();
-        let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
-        let largest = buffers.sizes.iter().max().map_or(0, |&numbers| 4 * numbers as u64);
-        let needed = buffers.bytes();
-        if largest > most {
-            let what = message!("one array has {}, it allows {}", bytes(largest), bytes(most));
-            return Err(GpuError::Memory { needed, what });
-        }
+        self.fits(plan, buffers)?;
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let others = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let loaded = self.make(plan, buffers, elsewhere);
-        let [other, no_memory] = [others, memory].map(|scope| block_on(scope.pop()));
-        if let Some(words) = no_memory {
-            return Err(GpuError::Memory { needed, what: in_a_line(&words).into() });
+        let [other, refused] = [others, memory].map(|scope| block_on(scope.pop()));
+        if let Some(words) = refused {
+            return Err(no_memory(buffers, false, in_a_line(&words).into()));
         }
         other.map_or(Ok(()), |words| Err(said(&words)))?;
         self.check().map(|()| loaded)
+    }
+
+    /// Compares what a plan needs with what this device has, the weights first: less of the rest would not
+    /// help them.
+    fn fits(&self, plan: &Plan, buffers: &Buffers) -> Result<()> {
+        let limits = self.device.limits();
+        let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let mut stays = vec![false; buffers.sizes.len()];
+        for ((_, kind), &buffer) in plan.rooms.iter().zip(&buffers.of_room) {
+            stays[buffer] = *kind != Use::Passing;
+        }
+        for of_weights in [true, false] {
+            let all = buffers.sizes.iter().zip(&stays).filter(|(_, stays)| **stays || !of_weights);
+            let sizes: Vec<u64> = all.map(|(&numbers, _)| 4 * numbers as u64).collect();
+            let largest = sizes.iter().max().copied().unwrap_or(0);
+            let sum: u64 = sizes.iter().sum();
+            if largest > most {
+                let what = message!("one array has {}, it allows {}", bytes(largest), bytes(most));
+                return Err(no_memory(buffers, of_weights, what));
+            }
+            if let Some(there) = self.memory.filter(|&there| sum > there) {
+                return Err(no_memory(buffers, of_weights, message!("it has {}", bytes(there))));
+            }
+        }
+        Ok(())
     }
 
     fn make(&self, plan: &Plan, buffers: &Buffers, elsewhere: Option<&wgpu::Buffer>) -> Loaded {
@@ -156,17 +178,30 @@ impl Gpu {
 mod tests {
     use super::*;
 
-    /// Nothing is made of a plan that the device has no room for.
+    /// Nothing is made of a plan that the device has no room for, and it is said whether less at a time
+    /// would have one.
     #[test]
     fn too_large_an_array_is_refused() {
-        let Ok(gpu) = Gpu::open(None) else { return };
+        let Ok(mut gpu) = Gpu::open(None) else { return };
         let most = gpu.device.limits().max_storage_buffer_binding_size / 4;
-        let mut plan = Plan::default();
-        plan.room(most as usize + 1, Use::Passing);
-        let refused = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err();
-        let said = refused.to_string();
-        assert!(matches!(refused, GpuError::Memory { needed, .. } if needed == 4 * (most + 1)));
-        assert!(said.contains("of the GPU's memory: one array has "), "{said}");
+        for (kind, all) in [(Use::Passing, false), (Use::Kept, true)] {
+            let mut plan = Plan::default();
+            plan.room(most as usize + 1, kind);
+            plan.room(8, Use::Passing);
+            let refused = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err();
+            let GpuError::Memory { of_weights, .. } = refused else { panic!("{refused}") };
+            assert!(of_weights == all && refused.to_string().contains(": one array has "));
+        }
+        // Each array is small enough; all of them are too much.
+        gpu.memory = Some(4 * 20);
+        for (kept, all) in [(8, false), (24, true)] {
+            let mut plan = Plan::default();
+            plan.room(kept, Use::Kept);
+            plan.room(16, Use::Passing);
+            let refused = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err();
+            assert!(matches!(refused, GpuError::Memory { of_weights, .. } if of_weights == all));
+            assert!(refused.to_string().ends_with(": it has 80 B"), "{refused}");
+        }
     }
 
     /// What a driver says of a kernel that it does not take is an error in one line.

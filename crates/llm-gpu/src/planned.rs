@@ -7,12 +7,10 @@ use crate::plan::{Buffers, Plan, Units};
 use crate::rule::Rule;
 use crate::walk::plan;
 use llm_core::buffer::Buffer;
-use llm_core::kernels::gemm::within;
-use llm_core::listing::{Listed, listing};
-use llm_core::model::{Batch, Mode};
+use llm_core::listing::Listed;
 use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
 use llm_core::train::Trainer;
-use llm_core::{Result as CoreResult, Tensor, TokenDataset, message};
+use llm_core::{Tensor, message};
 
 /// A step that is made and not yet on a device: an op without kernels was refused before this, and
 /// what it will need is known. All of it is data, for whoever has a device:
@@ -38,19 +36,6 @@ pub struct Planned {
     /// Micro-batches of a step.
     pub micro_batches: u32,
     pub(crate) rule: Rule,
-}
-
-/// The first micro-batch of a run's next step, its rows as long as any of the run's, its loss on the
-/// processor, and the list of that forward.
-///
-/// # Errors
-/// What data and model say.
-pub fn listed(trainer: &Trainer, data: &TokenDataset) -> CoreResult<(Batch, f32, Vec<Listed>)> {
-    let Trainer { model, recipe, step, .. } = trainer;
-    let batch = recipe.batch(data, *step, 0)?.padded(recipe.seq_len).into_owned();
-    let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
-    let loss = loss?.item();
-    Ok((batch, loss, list))
 }
 
 impl Planned {
@@ -108,7 +93,7 @@ impl Planned {
         Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
     }
 
-    /// The plan of a run, from the [`listed`] forward of its next step.
+    /// The plan of a run, from the [`listed`](crate::listed) forward of its next step.
     ///
     /// # Errors
     /// As [`Planned::new`].

@@ -2,11 +2,11 @@
 
 use crate::device::Gpu;
 use crate::error::{GpuError, Result};
-use crate::planned::{Planned, listed};
+use crate::listed::{list_of, listed};
+use crate::planned::Planned;
 use crate::scores::Scores;
 use crate::step::{Report, Step};
 use llm_core::autograd::Gradients;
-use llm_core::listing::listing;
 use llm_core::model::{Batch, Mode, TinyGPT};
 use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
@@ -72,8 +72,8 @@ impl GpuWork {
         if let Some(i) = self.scores.iter().position(|scores| scores.takes(batch.shape)) {
             return Ok(&self.scores[i]);
         }
-        let (loss, list) = listing(|| model.loss(batch, Mode::Evaluation));
-        loss.map_err(|e| GpuError::List(e.message()))?;
+        let listed = list_of(model, batch, Mode::Evaluation);
+        let (.., list) = listed.map_err(|e| GpuError::List(e.message()))?;
         let parameters: Vec<_> = model.parameters().collect();
         let scoring = self.step.planned().scoring(&list, &parameters)?;
         // What is given up makes room for the new one.

@@ -127,7 +127,7 @@ pub fn note(note: &Note) -> Message {
             micro_batches
         ),
         Note::OnGpu { name, kernels, bytes: there, losses: [on_cpu, on_gpu] } => message!(
-            "device  {} · {} kernels a step · {} there · the first loss is {:.4}, {:.4} on the processor",
+            "device  {} · {} kernels a step · {} there · the loss of a sequence is {:.4}, {:.4} on the processor",
             name,
             kernels,
             bytes(*there),

@@ -1,12 +1,17 @@
 //! The device that computes the steps: the CPU, or a GPU.
 
+#[cfg(feature = "gpu")]
+use crate::error::usage;
 use crate::error::{Result, RunError};
 use crate::note::Note;
+#[cfg(feature = "gpu")]
+use llm_core::base::Message;
 use llm_core::base::escape::clipped;
 #[cfg(feature = "gpu")]
 use llm_core::kernels::gemm::Precision;
 use llm_core::train::{Trainer, Work};
 use llm_core::{TokenDataset, message};
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,39 +21,158 @@ pub enum Device {
     /// The CPU.
     #[default]
     Cpu,
-    /// A GPU with this in its name, or the system's first.
-    Gpu(Option<String>),
+    /// A GPU.
+    Gpu(Which),
+    /// None: the GPUs are to be listed.
+    List,
 }
 
-/// `cpu`, `gpu` or `gpu:NAME`; PyTorch's `cuda` and `mps`.
+/// One of the GPUs that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// By its number, from 0: the first one stands for `gpu` too.
+    Number(usize),
+    /// By its number among those of NVIDIA's.
+    Nvidia(usize),
+    /// A Mac's.
+    Metal,
+    /// The first with this in its name, its interface or its driver's name.
+    Named(String),
+}
+
+/// `cpu`, `gpu`, `gpu:NUMBER`, `gpu:NAME`, `list`; PyTorch's `cuda`, `cuda:NUMBER` and `mps`.
 impl FromStr for Device {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Device, String> {
-        match text.split_once(':') {
-            None if text == "cpu" => Ok(Device::Cpu),
-            None if text == "gpu" => Ok(Device::Gpu(None)),
-            // As PyTorch's users type it.
-            None if text == "mps" => Ok(Device::Gpu(None)),
-            None if text == "cuda" => Ok(Device::Gpu(Some("nvidia".into()))),
-            Some(("cuda", _)) => Ok(Device::Gpu(Some("nvidia".into()))),
-            Some(("gpu", name)) if !name.is_empty() => Ok(Device::Gpu(Some(name.into()))),
-            _ => Err(format!("'{}' is no device; examples: cpu, gpu, gpu:nvidia", clipped(text))),
+        let (kind, of) = text.split_once(':').map_or((text, None), |(kind, of)| (kind, Some(of)));
+        let is_number = |of: &str| of.bytes().all(|digit| digit.is_ascii_digit());
+        let number = of.map_or(Some(0), |of| of.parse().ok().filter(|_| is_number(of)));
+        match (kind, of, number) {
+            ("cpu", None, _) => Ok(Device::Cpu),
+            ("list", None, _) => Ok(Device::List),
+            ("mps", _, Some(0)) => Ok(Device::Gpu(Which::Metal)),
+            ("gpu", _, Some(n)) => Ok(Device::Gpu(Which::Number(n))),
+            ("cuda", _, Some(n)) => Ok(Device::Gpu(Which::Nvidia(n))),
+            ("gpu", Some(of), _) if !is_number(of) => Ok(Device::Gpu(Which::Named(of.into()))),
+            _ => Err(format!("'{}' is no device; examples: cpu, gpu, gpu:1, list", clipped(text))),
         }
     }
 }
 
+/// As it is typed.
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Which::Number(n) => write!(f, "gpu:{n}"),
+            Which::Nvidia(n) => write!(f, "cuda:{n}"),
+            Which::Metal => write!(f, "mps"),
+            Which::Named(name) => write!(f, "gpu:{name}"),
+        }
+    }
+}
+
+/// A GPU that a driver of this machine offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AdapterInfo {
+    /// Number, from 0: those on a card of their own come first, a processor in disguise last.
+    pub number: usize,
+    /// Number among those of NVIDIA's, if it is one.
+    pub cuda: Option<usize>,
+    /// The adapter's name.
+    pub name: String,
+    /// Vulkan, Metal or DX12, in small letters.
+    pub interface: &'static str,
+    /// The driver's name.
+    pub driver: String,
+    /// The driver's version.
+    pub version: String,
+    /// Place on the bus, which tells equal cards apart; empty where it is not told.
+    pub bus: String,
+    /// Bytes of its memory, where that is told.
+    pub memory: Option<u64>,
+    /// Rows of its matrix units, where some can be used for products in f16.
+    pub units: Option<usize>,
+    /// Whether it is a software renderer on the CPU.
+    pub is_software: bool,
+}
+
+impl AdapterInfo {
+    /// How it is called on a command line, and what it is.
+    pub fn label(&self) -> String {
+        let AdapterInfo { number, name, interface, version, .. } = self;
+        format!("gpu:{number} {name} ({interface}, {version})")
+    }
+}
+
+impl Which {
+    /// The place of this one among all.
+    pub fn among(&self, all: &[AdapterInfo]) -> Option<usize> {
+        all.iter().position(|of| match self {
+            Which::Number(n) => of.number == *n,
+            Which::Nvidia(n) => of.cuda == Some(*n),
+            Which::Metal => of.interface == "metal",
+            // Not in the driver's version, whose digits are no name.
+            Which::Named(part) => [&of.name, of.interface, &of.driver]
+                .iter()
+                .any(|name| name.to_lowercase().contains(&part.to_lowercase())),
+        })
+    }
+}
+
 impl Device {
-    /// Refuses a GPU in a program that was built without GPUs.
+    /// Refuses what no run is computed on: a list, and a GPU in a program that was built without GPUs.
     ///
     /// # Errors
     /// [`RunError::Usage`].
     pub fn check(&self) -> Result<()> {
         match self {
+            Device::List => {
+                Err(RunError::Usage(message!("{device} list says which GPUs there are")))
+            }
             Device::Gpu(_) if !cfg!(feature = "gpu") => Err(without_gpus()),
             _ => Ok(()),
         }
     }
+}
+
+/// The GPUs that drivers of this machine offer.
+///
+/// # Errors
+/// [`RunError::Usage`] in a program that was built without GPUs.
+#[cfg(feature = "gpu")]
+pub fn adapters() -> Result<Vec<AdapterInfo>> {
+    Ok(described(&llm_gpu::Adapter::all()))
+}
+
+/// The GPUs that drivers of this machine offer.
+///
+/// # Errors
+/// [`RunError::Usage`] in a program that was built without GPUs.
+#[cfg(not(feature = "gpu"))]
+pub fn adapters() -> Result<Vec<AdapterInfo>> {
+    Err(without_gpus())
+}
+
+#[cfg(feature = "gpu")]
+fn described(all: &[llm_gpu::Adapter]) -> Vec<AdapterInfo> {
+    let mut cuda = 0..;
+    let one = |(number, of): (usize, &llm_gpu::Adapter)| {
+        let [driver, version] = of.driver().map(String::from);
+        AdapterInfo {
+            number,
+            cuda: of.is_nvidia().then(|| cuda.next()).flatten(),
+            name: of.name().into(),
+            interface: of.interface(),
+            driver,
+            version,
+            bus: of.bus().into(),
+            memory: of.memory(),
+            units: of.units().map(|units| units.edge),
+            is_software: of.is_a_processor(),
+        }
+    };
+    all.iter().enumerate().map(one).collect()
 }
 
 fn without_gpus() -> RunError {
@@ -99,22 +223,34 @@ impl OnGpu {
 /// [`RunError::Unavailable`] where there is no such GPU; what the GPU itself says.
 pub fn opened(device: &Device, run: &Trainer, on: Option<&TokenDataset>) -> Result<Option<OnGpu>> {
     match (device, on) {
-        (Device::Gpu(name), Some(data)) => open(name.as_deref(), run, data).map(Some),
+        (Device::Gpu(which), Some(data)) => open(which, run, data).map(Some),
         _ => Ok(None),
     }
 }
 
 #[cfg(not(feature = "gpu"))]
-fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
+fn open(_: &Which, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
     Err(without_gpus())
 }
 
 #[cfg(feature = "gpu")]
-fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
-    use llm_gpu::{Gpu, GpuWork};
+fn open(which: &Which, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
+    use llm_gpu::{Adapter, GpuWork};
+    if !trainer.model.config().ngrams.is_empty() {
+        return usage(message!(
+            "{ngrams}: tables of n-grams have no kernels for a GPU; leave {ngrams} or {device} out"
+        ));
+    }
+    if trainer.recipe.matmul == Precision::Bf16 {
+        return usage(message!("{matmul} bf16 is for the processor; on a GPU it is {matmul} f16"));
+    }
+    let all = Adapter::all();
+    let infos = described(&all);
+    let found = which.among(&infos).and_then(|at| all.get(at));
+    let adapter = found.ok_or_else(|| not_there(which, &infos))?;
     let f16 = trainer.recipe.matmul == Precision::F16;
-    let open = if f16 { Gpu::open_with_units } else { Gpu::open };
-    let work = open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
+    let gpu = adapter.open(f16).map_err(refused)?;
+    let work = GpuWork::new(gpu, trainer, data).map_err(refused)?;
     let (name, is_software) = (work.gpu.name().to_string(), work.gpu.is_a_processor());
     let emulates = f16 && work.gpu.units().is_none();
     let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.losses);
@@ -122,13 +258,28 @@ fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<On
 }
 
 #[cfg(feature = "gpu")]
+fn not_there(which: &Which, all: &[AdapterInfo]) -> RunError {
+    let there: Vec<_> = all.iter().map(AdapterInfo::label).collect();
+    if *which == Which::Metal && !there.is_empty() {
+        let there = Message::list(there);
+        return RunError::Unavailable(message!("{device} mps is a Mac's GPU; adapters: {}", there));
+    }
+    let asked = (*which != Which::Number(0)).then(|| which.to_string());
+    refused(llm_gpu::GpuError::NoAdapter { asked, there })
+}
+
+#[cfg(feature = "gpu")]
 fn refused(e: llm_gpu::GpuError) -> RunError {
     use llm_core::Error;
     use llm_gpu::GpuError as Gpu;
     let why = message!("{device} gpu: {}", e.message());
+    let size = match e {
+        Gpu::Memory { of_weights: true, .. } => message!("{dmodel} or {layers}"),
+        _ => message!("{batch} or {seq}"),
+    };
     match e {
-        Gpu::NoAdapter { .. } => RunError::Unavailable(why),
-        Gpu::Memory { .. } => RunError::Memory(Error::Device(why), message!("{batch} or {seq}")),
+        Gpu::NoAdapter { .. } | Gpu::Limit { .. } => RunError::Unavailable(why),
+        Gpu::Memory { .. } => RunError::Memory(Error::Device(why), size),
         Gpu::NoKernels { .. } | Gpu::NoOptimizer { .. } | Gpu::List(_) => RunError::Usage(why),
         _ => RunError::from(Error::Device(why)),
     }
@@ -136,23 +287,66 @@ fn refused(e: llm_gpu::GpuError) -> RunError {
 
 #[cfg(test)]
 mod tests {
-    use super::Device;
+    use super::{AdapterInfo, Device, Which};
 
     #[test]
     fn what_people_type() {
-        let gpu = |name: &str| Ok(Device::Gpu(Some(name.into())));
+        let gpu = |which| Ok(Device::Gpu(which));
         for (text, want) in [
             ("cpu", Ok(Device::Cpu)),
-            ("gpu", Ok(Device::Gpu(None))),
-            ("gpu:RTX 4090", gpu("RTX 4090")),
-            ("cuda", gpu("nvidia")),
-            ("cuda:0", gpu("nvidia")),
-            ("mps", Ok(Device::Gpu(None))),
+            ("list", Ok(Device::List)),
+            ("gpu", gpu(Which::Number(0))),
+            ("gpu:1", gpu(Which::Number(1))),
+            ("gpu:RTX 4090", gpu(Which::Named("RTX 4090".into()))),
+            ("cuda", gpu(Which::Nvidia(0))),
+            ("cuda:2", gpu(Which::Nvidia(2))),
+            ("mps", gpu(Which::Metal)),
         ] {
             assert_eq!(text.parse(), want, "{text}");
         }
-        for text in ["", "gpu:", "GPU", "cpu:0", "tpu"] {
+        let none =
+            ["", "gpu:", "GPU", "cpu:0", "tpu", "cuda:x", "cuda:+1", "cuda:", "mps:1", "list:"];
+        for text in none.into_iter().chain(["gpu:99999999999999999999"]) {
             assert!(text.parse::<Device>().is_err(), "{text}");
         }
+    }
+
+    /// Two equal cards of NVIDIA's behind one of AMD's, and a processor whose version has digits.
+    #[test]
+    fn equal_cards_are_told_apart_and_versions_are_no_names() {
+        let card = |number, cuda, name: &str, driver: &str| AdapterInfo {
+            number,
+            cuda,
+            name: name.into(),
+            driver: driver.into(),
+            version: "Mesa 22.3.6 (LLVM 15.0.7)".into(),
+            interface: "vulkan",
+            ..AdapterInfo::default()
+        };
+        let all = [
+            card(0, None, "AMD Radeon RX 7600", "radv"),
+            card(1, Some(0), "NVIDIA GeForce RTX 4090", "NVIDIA"),
+            card(2, Some(1), "NVIDIA GeForce RTX 4090", "NVIDIA"),
+            card(3, None, "llvmpipe", "llvmpipe"),
+        ];
+        for (text, place) in [
+            ("gpu", Some(0)),
+            ("gpu:2", Some(2)),
+            ("gpu:4", None),
+            ("cuda", Some(1)),
+            ("cuda:1", Some(2)),
+            ("cuda:2", None),
+            ("gpu:nvidia", Some(1)),
+            ("gpu:rtx 4090", Some(1)),
+            ("gpu:RADV", Some(0)),
+            ("gpu:15.0", None),
+            ("gpu:22.3.6", None),
+            ("mps", None),
+        ] {
+            let Ok(Device::Gpu(which)) = text.parse() else { panic!("{text}") };
+            assert_eq!(which.among(&all), place, "{text}");
+        }
+        let mac = [AdapterInfo { interface: "metal", ..AdapterInfo::default() }];
+        assert_eq!(Which::Metal.among(&mac), Some(0));
     }
 }

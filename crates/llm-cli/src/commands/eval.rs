@@ -98,7 +98,7 @@ fn score(
     signals: &Signals,
     mut seen: impl FnMut(Window, &Scored<'_>),
 ) -> Result<Report> {
-    let mut shown = Watching::new(val.tokens() as u64, quiet);
+    let mut shown = Watching::new(val.tokens() as u64, quiet, None);
     let sizes = [batch, usize::MAX];
     let scored = measure(&mut OneProcess, val, model, sizes, None, &mut |tokens, _, of| {
         if let Some((window, scored)) = of {

@@ -4,6 +4,7 @@ mod banner;
 mod bench;
 mod chat;
 mod compare;
+mod devices;
 mod eval;
 mod export;
 mod generate;
@@ -35,6 +36,7 @@ use crate::threads::in_pool;
 use llm_core::{Error, IoAction};
 use llm_run::budget::in_time;
 use llm_run::clock::TimeBudget;
+use llm_run::device::Device;
 use llm_run::options::Options;
 use llm_run::plan::Plan;
 use std::fs;
@@ -71,6 +73,9 @@ pub(crate) fn dispatch(program: &Program, cli: &Cli, verb: &str) -> Result<()> {
 
 /// Trains, or prints the settings of a training.
 fn trained(program: &Program, args: &TrainArgs) -> Result<()> {
+    if args.crew.device == Some(Device::List) {
+        return devices::list(args.output.json());
+    }
     let options = &llm_run::plan::with_habits(&args.options());
     let several = args.crew.crew != Some(CrewKind::None);
     let one_flag = [

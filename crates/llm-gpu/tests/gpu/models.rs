@@ -1,11 +1,11 @@
 //! Whole models: the gradients of the first step, the losses of forty, and the same bits again.
 
-use crate::support::{Case, apart, first_batches, gpu, text};
+use crate::support::{Case, apart, first_batches, gpu, planned, text};
 use llm_core::Config;
 use llm_core::kernels::gemm::{Precision, within};
 use llm_core::model::{Activation, Mlp, Norm, Positions, SingleHead};
 use llm_core::train::{OneProcess, Trainer, Work};
-use llm_gpu::{Gpu, GpuWork};
+use llm_gpu::{Gpu, GpuWork, Planned, listed};
 use llm_variant_mha::MultiHead;
 use llm_variant_modern::Modern;
 
@@ -18,6 +18,8 @@ const TOLERANCE: f64 = 1e-5;
 fn run(gpu: &Gpu, trainer: &Trainer, steps: u64) -> (Vec<[f32; 2]>, Vec<u32>) {
     let (data, mut trainer) = (text(), trainer.clone());
     let mut work = GpuWork::new(gpu.clone(), &trainer, &data).unwrap_or_else(|e| panic!("{e}"));
+    let [processor, there] = work.losses; // of one row, with its own masks
+    assert!((processor - there).abs() < 1e-4, "{:?}", work.losses);
     let mut step = || {
         let report = trainer.step_with(&data, &mut work, &mut ()).unwrap();
         [report.loss, report.grad_norm]
@@ -57,8 +59,11 @@ fn agrees(name: &str, case: Case) {
 }
 
 fn agree_to(tolerance: f64, name: &str, start: &Trainer) {
-    let Some(gpu) = gpu() else { return };
     let matmul = start.recipe.matmul;
+    let from_one_row = Planned::of(start, &listed(start, &text()).unwrap().2, None).unwrap();
+    let from_all = within(matmul, || planned(start, None)).unwrap();
+    assert!(from_one_row.plan == from_all.plan, "{name}: one row's list is another's");
+    let Some(gpu) = gpu() else { return };
     let worst = within(matmul, || gradients_apart(&gpu, start, tolerance));
     let mut trainer = start.clone();
     let (reports, _) = run(&gpu, start, STEPS);

@@ -8,7 +8,7 @@ use llm_core::model::SingleHead;
 use llm_core::ops;
 use llm_core::optim::{Optimizer, OptimizerParts, OptimizerRow};
 use llm_core::{AdamW, Attention, Config, Tensor};
-use llm_gpu::{Gpu, GpuError, GpuWork, Planned};
+use llm_gpu::{Adapter, Gpu, GpuError, GpuWork, Planned};
 use llm_variant_mha::MultiHead;
 
 fn refusal(config: Config, attention: impl Attention + 'static) -> GpuError {
@@ -91,7 +91,8 @@ fn an_optimizer_without_kernels_is_named() {
 #[test]
 fn an_adapter_that_is_not_there_is_named_beside_those_that_are() {
     let said = Gpu::open(Some("no such thing")).unwrap_err().to_string();
-    let there = Gpu::names().join(", ");
+    let there: Vec<_> = Adapter::all().iter().map(Adapter::described).collect();
+    let there = there.join(", ");
     let wanted = match &*there {
         "" => "no GPU is called 'no such thing'; no GPU was found".to_string(),
         there => format!("no GPU is called 'no such thing'; adapters: {there}"),

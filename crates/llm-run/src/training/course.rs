@@ -3,6 +3,7 @@
 use super::Training;
 use super::event::Event;
 use super::kinds::advice_on_rate;
+use super::measuring::measure_some;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{Result, RunError};
@@ -10,8 +11,7 @@ use crate::log::RunState;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{
-    Ending, Evaluation, Flow, Hooks, RunPlan, Scored, SpikeGuard, StepReport, TimeLimit, Verdict,
-    Work,
+    Ending, Evaluation, Flow, Hooks, RunPlan, SpikeGuard, StepReport, TimeLimit, Verdict, Work,
 };
 use llm_core::{Error, message};
 use std::time::Instant;
@@ -203,9 +203,8 @@ impl Hooks for Course<'_, '_> {
     ) -> llm_core::Result<Option<Evaluation>> {
         let Some(val) = &self.data.val else { return Ok(None) };
         let Training { face, clock, .. } = &mut *self.run;
-        let stop = |_, _, _: &Scored<'_>| face.signal().is_some() || clock.is_up();
-        let (model, batch_size) = (run.model, run.recipe.batch_size);
-        let report = val.score_together(work, model, batch_size, PERIODIC_TOKENS, stop);
+        let size = [run.recipe.batch_size, PERIODIC_TOKENS];
+        let report = measure_some(work, val, run.model, size, (&mut **face, clock));
         let report = report.map_err(RunError::in_hook)?;
         let evaluation = report.evaluation;
         // One that was cut short is not comparable with the others.

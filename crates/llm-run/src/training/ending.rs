@@ -4,14 +4,14 @@ use super::Training;
 use super::event::Event;
 use super::forgetting::most_after;
 use super::kinds::{Early, PageEnding};
-use super::measuring::measure;
+use super::measuring::{measure, measure_some};
 use crate::data::Report;
 use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
-use llm_core::train::{Ending, Scored, Trainer, Work};
+use llm_core::train::{Ending, Trainer, Work};
 use std::path::Path;
 
 impl Training<'_> {
@@ -65,8 +65,8 @@ impl Training<'_> {
         let Training { face, clock, .. } = self;
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
             true => {
-                let stop = |_, _, _: &Scored<'_>| face.signal().is_some() || clock.is_up();
-                val.score_together(work, model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
+                let size = [batch_size, PERIODIC_TOKENS];
+                measure_some(work, val, model, size, (&mut **face, clock))?.evaluation
             }
             false => report.evaluation,
         };

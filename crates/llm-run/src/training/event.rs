@@ -77,7 +77,7 @@ pub enum Event<'a> {
         /// What was found.
         report: &'a Report,
     },
-    /// The last measurement goes on.
+    /// A measurement goes on.
     Scoring {
         /// Tokens scored so far.
         scored: u64,

@@ -3,12 +3,13 @@
 
 use super::Training;
 use super::event::Event;
+use super::measuring::measure_some;
 use crate::data::{Report, Validation};
 use crate::defaults::PERIODIC_TOKENS;
 use crate::error::Result;
 use crate::log::Forgotten;
 use crate::plan::Plan;
-use llm_core::train::{Scored, Work};
+use llm_core::train::{Trainer, Work};
 
 /// What was measured before the first step.
 pub(super) struct Before {
@@ -60,8 +61,8 @@ impl Training<'_> {
         work: &mut dyn Work,
     ) -> Result<Report> {
         let Training { face, clock, .. } = self;
-        let stop = |_, _, _: &Scored<'_>| face.signal().is_some() || clock.is_up();
-        on.score_together(work, &plan.trainer.model, plan.trainer.recipe.batch_size, most, stop)
+        let Trainer { model, recipe, .. } = &plan.trainer;
+        measure_some(work, on, model, [recipe.batch_size, most], (&mut **face, clock))
     }
 }
 

@@ -1,8 +1,9 @@
 //! The last measurement, in the time that there is.
 
+use super::event::{Event, Face};
 use super::kinds::Scored;
 use crate::clock::TimeBudget;
-use crate::data::Validation;
+use crate::data::{Report, Validation};
 use crate::error::Result;
 use llm_core::TinyGPT;
 use llm_core::data::Window;
@@ -51,4 +52,23 @@ pub fn measure(
         watch(tokens, total, Some((window, scored))) || is_up()
     })?;
     Ok(Scored { report, total, wanted: wanted as u64 })
+}
+
+/// A measurement beside the last one, on at most `limit` tokens: of all that it scores the face is told
+/// how far it is. A signal cuts it, and the end of the time.
+///
+/// # Errors
+/// What scoring refuses.
+pub fn measure_some(
+    work: &mut dyn Work,
+    val: &Validation,
+    model: &TinyGPT,
+    [batch_size, limit]: [usize; 2],
+    (face, clock): (&mut dyn Face, &TimeBudget),
+) -> Result<Report> {
+    let total = val.tokens_of(limit) as u64;
+    val.score_together(work, model, batch_size, limit, |scored, _, _| {
+        face.event(&Event::Scoring { scored, total });
+        face.signal().is_some() || clock.is_up()
+    })
 }

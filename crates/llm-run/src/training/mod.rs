@@ -9,7 +9,7 @@
 //! | `event.rs` | what happens, and who hears of it |
 //! | `instead.rs` | a state beside its place, which cannot be replaced |
 //! | `store.rs` | what is saved, and what is safe when something fails |
-//! | `measuring.rs` | the last measurement, in the time that there is |
+//! | `measuring.rs` | measurements, in the time that there is |
 //! | `overfit.rs` | whether a model can memorise one batch |
 //! | `course.rs` | what is done between the steps |
 //! | `ending.rs` | how it ends |

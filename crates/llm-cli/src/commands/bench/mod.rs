@@ -7,6 +7,7 @@ mod products;
 mod training;
 mod workload;
 
+use super::devices;
 use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, json_line, note, room};
 use crate::error::{Result, usage};
@@ -26,6 +27,9 @@ pub use workload::{Workload, workload};
 /// # Errors
 /// [`RunError::Usage`] for a workload that needs heads which this program has not.
 pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> {
+    if args.device == Some(Device::List) {
+        return devices::list(args.json());
+    }
     let names: Vec<BenchName> = match args.workload.as_slice() {
         [] => BenchName::ALL.iter().copied().filter(|n| offered(program, *n)).collect(),
         given => given.to_vec(),

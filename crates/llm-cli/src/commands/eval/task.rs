@@ -76,7 +76,7 @@ fn answers(
 ) -> Result<Answers> {
     let mut shown = None;
     let answers = task.ask(model, tokenizer, batch, &mut |done, total| {
-        shown.get_or_insert_with(|| Watching::new(total, quiet)).position(done);
+        shown.get_or_insert_with(|| Watching::new(total, quiet, None)).position(done);
         signals.pending().is_some()
     });
     drop(shown);

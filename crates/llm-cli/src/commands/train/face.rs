@@ -315,6 +315,9 @@ impl Face for Shown<'_> {
 
     fn event(&mut self, event: &Event<'_>) {
         let line = llm_messages::event(event);
+        if !matches!(event, Event::Scoring { .. }) {
+            self.watching = None;
+        }
         match event {
             Event::Planned(plan) => {
                 let lines = banner::lines(self.program, plan, self.threads);
@@ -348,12 +351,14 @@ impl Face for Shown<'_> {
                 return self.speaker.emit(&Json::Eval { step: *step, report, beside: None });
             }
             Event::Scoring { scored, total } => {
-                let quiet = self.speaker.quiet;
-                let watching = self.watching.get_or_insert_with(|| Watching::new(*total, quiet));
-                watching.position(*scored);
+                let steps = self.progress.bar.as_ref();
+                let new = || Watching::new(*total, self.speaker.quiet, steps);
+                self.watching.get_or_insert_with(new).position(*scored);
+                if scored >= total {
+                    self.watching = None;
+                }
             }
             Event::Scored(scored) => {
-                self.watching = None;
                 scored_in_time(scored, |line| self.speaker.say(line));
             }
             Event::Saved { step, path, .. } => {

@@ -54,7 +54,7 @@ pub fn measure(
     Ok(Scored { report, total, wanted: wanted as u64 })
 }
 
-/// A measurement beside the last one, on at most `limit` tokens: of all that it scores the face is told
+/// A measurement beside the last one, on at most `limit` tokens: of all that it scores the front end is told
 /// how far it is. A signal cuts it, and the end of the time.
 ///
 /// # Errors

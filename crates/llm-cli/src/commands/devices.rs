@@ -34,7 +34,7 @@ fn line(of: &AdapterInfo) -> Message {
         Some(message!("{}, {} {}", *interface, driver, version)),
         of.memory.map(|memory| message!("{} of memory", bytes(memory))),
         of.units.map(|edge| message!("matrix units of {} × {}", edge, edge)),
-        cuda.map(|number| message!("cuda:{}", number)),
+        cuda.map(|number| format!("cuda:{number}").into()),
         Some(message!("bus {}", bus)).filter(|_| !bus.is_empty()),
         of.is_software.then(|| "a software renderer on the CPU".into()),
     ];

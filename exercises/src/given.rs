@@ -32,3 +32,14 @@ pub struct Cache {
     /// `[C]` each: the values of all heads side by side.
     pub values: Vec<Array1>,
 }
+
+/// Two thin matrices beside a W of `[in, out]`, which stays as it is.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    /// `[in, r]`.
+    pub a: Array2,
+    /// `[r, out]`: 0 at first.
+    pub b: Array2,
+    /// What A·B is multiplied by is alpha / r.
+    pub alpha: f64,
+}

@@ -1,14 +1,14 @@
 //! Attention in nine exercises. Each file `e1_linear.rs` to `e9_cache.rs` has functions without a body; write them, and
 //! `cargo test e1` to `cargo test e9` turn green one after the other. How to work: `README.md`.
 //!
-//! Two more go on from there to the models of today, `m1_rotary.rs` and `m2_groups.rs`, and one to what a head causes,
-//! `p1_patch.rs`.
+//! Two more go on from there to the models of today, `m1_rotary.rs` and `m2_groups.rs`, one to what a head causes,
+//! `p1_patch.rs`, and one to what learns beside a model that stays as it is, `t1_adapter.rs`.
 //!
 //! An exercise may use what the ones before it made: `use crate::linear;`.
 
 mod given;
 
-pub use given::{Array1, Array2, Array3, Array4, Cache, Weights};
+pub use given::{Adapter, Array1, Array2, Array3, Array4, Cache, Weights};
 
 #[cfg_attr(feature = "wrong", path = "../solutions/wrong/e1_linear.rs")]
 #[cfg_attr(feature = "solutions", path = "../solutions/e1_linear.rs")]
@@ -58,6 +58,10 @@ pub mod m2_groups;
 #[cfg_attr(feature = "solutions", path = "../solutions/p1_patch.rs")]
 pub mod p1_patch;
 
+#[cfg_attr(feature = "wrong", path = "../solutions/wrong/t1_adapter.rs")]
+#[cfg_attr(feature = "solutions", path = "../solutions/t1_adapter.rs")]
+pub mod t1_adapter;
+
 pub use e1_linear::linear;
 pub use e2_scores::{scores, weighted_sum};
 pub use e3_mask::hide_future;
@@ -70,6 +74,7 @@ pub use e9_cache::next_token;
 pub use m1_rotary::rotate;
 pub use m2_groups::{cache_numbers, grouped_attention};
 pub use p1_patch::{patched, put_in};
+pub use t1_adapter::{adapted, adapter_backward, merge};
 
 #[cfg(feature = "wrong")]
 #[path = "../solutions/wrong/planted.rs"]

@@ -49,7 +49,7 @@ impl fmt::Debug for Adapter {
 }
 
 impl Adapter {
-    /// All that there are, those on a card of their own first, a software renderer on the CPU (llvmpipe) last.
+    /// All that there are, those on a card of their own first, a software renderer (llvmpipe) last.
     /// A card that is there through DX12 and another interface is there once, through the other one.
     pub fn all() -> Vec<Adapter> {
         let mut desc = wgpu::InstanceDescriptor::new_without_display_handle();

@@ -156,7 +156,7 @@ impl Gpu {
 
     /// A kernel compiled; its bindings are what the entry uses, as layouts follow from the text.
     fn compile(&self, kernel: Kernel) -> wgpu::ComputePipeline {
-        let source = wgpu::ShaderSource::Wgsl(kernel.text.concat().into());
+        let source = wgpu::ShaderSource::Wgsl(kernel.pieces().collect::<String>().into());
         let label = Some(kernel.entry);
         let desc = wgpu::ShaderModuleDescriptor { label, source };
         let module = trusted::module(&self.device, desc);
@@ -210,7 +210,7 @@ mod tests {
         let Ok(gpu) = Gpu::open(None) else { return };
         let mut plan = Plan::default();
         let room = plan.room(4, Use::Passing);
-        let kernel = Kernel { entry: "none", text: &["nothing"] };
+        let kernel = Kernel::new("none", &["nothing"]);
         let (sizes, rooms, grid) = (Vec::new(), vec![room], [1, 1, 1]);
         plan.calls.push(crate::plan::Call { kernel, sizes, rooms, grid });
         let said = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err().to_string();

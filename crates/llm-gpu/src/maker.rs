@@ -10,8 +10,10 @@ use llm_core::model::Batch;
 use std::collections::{HashMap, HashSet};
 
 const ELEMENTWISE: &[&str] = &[include_str!("ops/elementwise.wgsl")];
-const COPY: Kernel = Kernel { entry: "copy", text: ELEMENTWISE };
-const ACCUMULATE: Kernel = Kernel { entry: "accumulate", text: ELEMENTWISE };
+const COPY: Kernel = Kernel::new("copy", ELEMENTWISE);
+/// Rows of parts added up into θ's order.
+pub(crate) const OF_PARTS: Kernel = Kernel::new("of_parts", &[include_str!("ops/of_parts.wgsl")]);
+const ACCUMULATE: Kernel = Kernel::new("accumulate", ELEMENTWISE);
 
 /// The rooms that every step has besides its activations.
 #[derive(Clone, Debug, Default)]
@@ -73,12 +75,26 @@ pub(crate) struct Maker<'a> {
     /// The device's matrix units, for products in f16.
     pub units: Option<Units>,
     layout: &'a Layout,
+    /// The op of each result, and the only one that uses it; `None` where there are several.
+    ops: HashMap<u64, &'a Listed>,
+    users: HashMap<u64, Option<&'a Listed>>,
     values: HashMap<u64, Room>,
     gradients: HashMap<u64, Room>,
     /// How many gradients lie in a room: it is not written to while it is another's as well.
     holders: HashMap<Room, usize>,
     /// Parameters that have a part of their gradient.
     written: HashSet<u64>,
+    pub waiting: Waiting,
+}
+
+/// Parts of gradients that one call will add up.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    room: Option<Room>,
+    pub pieces: Vec<[u32; 8]>,
+    pub numbers: usize,
+    /// Numbers of the longest row.
+    pub widest: usize,
 }
 
 /// A gradient to be written: overwritten the first time, added to after.
@@ -142,11 +158,47 @@ impl<'a> Maker<'a> {
             micro_batches: 1,
             units: None,
             layout,
+            ops: HashMap::new(),
+            users: HashMap::new(),
             values: HashMap::new(),
             gradients: HashMap::new(),
             holders: HashMap::new(),
             written: HashSet::new(),
+            waiting: Waiting::default(),
         }
+    }
+
+    /// The list that is planned.
+    pub(crate) fn follow(&mut self, list: &'a [Listed]) {
+        for made in list {
+            self.ops.insert(made.result, made);
+            for id in made.inputs.iter().filter_map(Input::id) {
+                self.users.entry(id).and_modify(|user| *user = None).or_insert(Some(made));
+            }
+        }
+    }
+
+    /// The one op that uses this op's result, if there is one alone.
+    pub(crate) fn only_user(&self, made: &Listed) -> Option<&'a Listed> {
+        self.users.get(&made.result).copied().flatten()
+    }
+
+    /// The op that made input `i`.
+    pub(crate) fn maker_of(&self, made: &Listed, i: usize) -> Option<&'a Listed> {
+        made.inputs.get(i).and_then(Input::id).and_then(|id| self.ops.get(&id).copied())
+    }
+
+    /// The room of a sum's other part, which has the sum's shape and which nothing else uses.
+    pub(crate) fn alone_in(&self, sum: &Listed, part: &Listed) -> Option<Room> {
+        let i = sum.inputs.iter().position(|input| input.id() != Some(part.result))?;
+        let same = sum.inputs.iter().all(|input| input.shape() == part.shape);
+        let other = self.maker_of(sum, i).filter(|other| same && self.only_user(other).is_some());
+        other.and_then(|_| self.value(sum, i).ok())
+    }
+
+    /// Whether the result of an op is there, made by the call of another.
+    pub(crate) fn has(&self, made: &Listed) -> bool {
+        self.values.contains_key(&made.result)
     }
 
     /// Keeps the result of an op for those that use it.
@@ -223,7 +275,29 @@ impl<'a> Maker<'a> {
     pub(crate) fn weight_target(&mut self, made: &Listed, i: usize) -> Result<Target<u32>> {
         let to = self.weight(made, i)?;
         let id = made.inputs[i].id().unwrap_or_default();
-        Ok(Target { to, add: u32::from(!self.written.insert(id)) })
+        let add = u32::from(!self.written.insert(id));
+        if add == 1 {
+            self.add_up_waiting(); // what is added to has to be there
+        }
+        Ok(Target { to, add })
+    }
+
+    /// The room of the parts that wait, as large as they are by now.
+    pub(crate) fn waiting_room(&mut self) -> Room {
+        let numbers = self.waiting.numbers;
+        let room = self.waiting.room.unwrap_or_else(|| self.room(numbers));
+        self.waiting.room = Some(room);
+        self.plan.rooms[room.place()].0 = numbers;
+        room
+    }
+
+    /// Adds up the parts that wait.
+    pub(crate) fn add_up_waiting(&mut self) {
+        let Waiting { room, pieces, widest, .. } = std::mem::take(&mut self.waiting);
+        let Some(room) = room else { return };
+        let [groups, ..] = elements(widest);
+        let (rooms, grid) = ([room, self.fixed.grads], [groups, pieces.len() as u32, 1]);
+        self.call(OF_PARTS, &pieces.concat(), &rooms, grid);
     }
 
     /// The gradient of this result lies in this room.

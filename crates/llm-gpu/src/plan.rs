@@ -10,6 +10,20 @@ pub struct Kernel {
     pub entry: &'static str,
     /// Pieces of the text, one behind the other.
     pub text: &'static [&'static str],
+    /// Pieces behind those: what becomes of each number of a product.
+    pub end: &'static [&'static str],
+}
+
+impl Kernel {
+    /// A kernel whose text is whole.
+    pub const fn new(entry: &'static str, text: &'static [&'static str]) -> Kernel {
+        Kernel { entry, text, end: &[] }
+    }
+
+    /// All pieces of the text.
+    pub fn pieces(&self) -> impl Iterator<Item = &'static str> {
+        self.text.iter().chain(self.end).copied()
+    }
 }
 
 /// Matrix units of a device: they multiply edge × edge numbers in f16 at a time, and add in f32.
@@ -176,7 +190,7 @@ pub(crate) fn rows(n: usize) -> [u32; 3] {
 mod tests {
     use super::*;
 
-    const NONE: Kernel = Kernel { entry: "none", text: &[] };
+    const NONE: Kernel = Kernel::new("none", &[]);
 
     fn plan(sizes: &[usize], calls: &[&[usize]]) -> Plan {
         let mut plan = Plan::default();

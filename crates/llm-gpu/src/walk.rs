@@ -23,6 +23,7 @@ pub(crate) fn plan(
 ) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
     let mut maker = Maker::new(layout, batches, rule.slots, micro_batches, units);
+    maker.follow(list);
     gradient(&mut maker, list)?;
     maker.plan.end(Part::Gradient);
     if micro_batches > 1 {
@@ -43,10 +44,11 @@ pub(crate) fn plan(
 pub(crate) fn scoring(list: &[Listed], layout: &Layout) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
     let mut maker = Maker::scoring(layout, batches);
+    maker.follow(list);
     for made in list {
         if made.op == ops::LOSS {
             ops::score(&mut maker, made)?;
-        } else {
+        } else if !maker.has(made) {
             let done = (ops::row(made)?.forward)(&mut maker, made)?;
             maker.keep(made, done.result);
         }
@@ -67,6 +69,10 @@ fn check(plan: &Plan) -> Result<()> {
 fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
     let mut kept = Vec::new();
     for made in list {
+        if maker.has(made) {
+            kept.push(Vec::new());
+            continue;
+        }
         let done = (ops::row(made)?.forward)(maker, made)?;
         maker.keep(made, done.result);
         kept.push(done.kept);
@@ -80,6 +86,7 @@ fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
         (ops::row(made)?.backward)(maker, made, dy, kept)?;
         maker.let_go(dy);
     }
+    maker.add_up_waiting();
     match maker.unused() {
         Some(name) => Err(GpuError::List(message!("the loss does not depend on '{}'", name))),
         None => Ok(()),

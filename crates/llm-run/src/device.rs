@@ -75,7 +75,7 @@ impl fmt::Display for Which {
 /// A GPU that a driver of this machine offers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AdapterInfo {
-    /// Number, from 0: those on a card of their own come first, a software renderer on the CPU last.
+    /// Number, from 0: those on a card of their own come first, a software renderer last.
     pub number: usize,
     /// Number among those of NVIDIA's, if it is one.
     pub cuda: Option<usize>,

@@ -62,7 +62,7 @@ pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
     let (mut texts, mut kernels) = (Vec::new(), Vec::new());
     let mut calls = Vec::new();
     for call in &plan.calls {
-        let text: Vec<_> = call.kernel.text.iter().map(|piece| place(&mut texts, *piece)).collect();
+        let text: Vec<_> = call.kernel.pieces().map(|piece| place(&mut texts, piece)).collect();
         let kernel = place(&mut kernels, json!([call.kernel.entry, text]));
         let rooms = places(call.rooms.iter().copied());
         calls.push(json!([kernel, call.sizes, rooms, call.grid]));

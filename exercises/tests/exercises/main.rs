@@ -19,3 +19,4 @@ mod e9_cache;
 mod m1_rotary;
 mod m2_groups;
 mod p1_patch;
+mod t1_adapter;

@@ -1,6 +1,7 @@
 //! The examples of docs/concepts/: each is run through the library's own functions, so the pages and their
 //! figures show what the code computes. The pages quote lines of these files.
 
+pub mod adapters;
 pub mod cause;
 pub mod embedding;
 pub mod figures;

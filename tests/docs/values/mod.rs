@@ -1,5 +1,6 @@
 //! What the code computes for every `check` in the pages.
 
+mod adapters;
 mod cause;
 mod concept_heads;
 mod concepts;
@@ -52,6 +53,7 @@ pub fn all() -> Values {
     exercises::add(&mut values);
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
+    adapters::add(&mut values);
     cause::add(&mut values);
     concepts::add(&mut values);
     from_zero::add(&mut values);

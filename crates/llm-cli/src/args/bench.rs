@@ -43,9 +43,9 @@ flags! {
         /// Write text with weights kept as f32, bf16, q8 or q4
         /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
         weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
-        /// Where steps are computed: cpu, gpu or gpu:NAME, as in training; on a GPU with AdamW as
-        /// well
-        /// zh: 在哪里计算每一步，与训练相同；在 GPU 上也用 AdamW [gpu、gpu:N、gpu:NAME；默认：cpu]
+        /// Where steps are computed: cpu, gpu, gpu:1 or gpu:NAME, as in training; on a GPU with
+        /// AdamW as well
+        /// zh: 在哪里计算每一步，与训练相同；在 GPU 上也用 AdamW [gpu、gpu:1、gpu:NAME；默认：cpu]
         device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
         /// What the models are, where the program offers a choice.
         ..model: Further;

@@ -43,7 +43,7 @@ flags! {
         vary: Vec<String> = "FLAG=V,V,...";
         /// Compare sizes, `tiny,mini,small,medium,large` or numbers of layers: width, heads, rate and
         /// steps follow by rules, which are printed, and a law of the loss is fitted
-        /// zh: 比较几种尺寸，`tiny,mini,small,medium,large` 或层数：宽度、头数、学习率和步数按印出的规则定，并拟合定律
+        /// zh: 比较几种尺寸，`tiny,mini,small` 或层数：宽度、头数、学习率和步数按印出的规则定，并拟合定律
         ladder: Vec<String> = "SIZE,..." [value_delimiter = ','];
         /// Tokens that a size of --ladder learns for each parameter of its blocks [default: 10]
         /// zh: --ladder 为块里的每个参数学多少词元 [默认：10]

@@ -6,6 +6,15 @@ use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::Listed;
 
+macro_rules! endings {
+    ($($op:literal: $($text:expr),+;)+) => {
+        [$(($op, [
+            &[$($text,)+ include_str!("end_activated.wgsl")],
+            &[$($text,)+ include_str!("end_slope.wgsl")],
+        ])),+]
+    };
+}
+
 const EACH: &str = include_str!("activation.wgsl");
 const SIGMOID: &str = include_str!("sigmoid.wgsl");
 const TEXTS: [(&str, &[&str]); 5] = [
@@ -16,9 +25,23 @@ const TEXTS: [(&str, &[&str]); 5] = [
     ("swiglu", &[SIGMOID, include_str!("swiglu.wgsl")]),
 ];
 
+/// How a product ends in each of them, forward and back.
+const ENDINGS: [(&str, [&[&str]; 2]); 4] = endings! {
+    "gelu": include_str!("gelu.wgsl"), SIGMOID;
+    "gelu_exact": include_str!("gelu_exact.wgsl");
+    "silu": include_str!("silu.wgsl"), SIGMOID;
+    "relu2": include_str!("relu2.wgsl");
+};
+
 fn kernel(made: &Listed, entry: &'static str) -> Result<Kernel> {
     let of_op = TEXTS.iter().find(|(op, _)| *op == made.op);
-    of_op.map(|(_, text)| Kernel { entry, text }).ok_or_else(|| GpuError::without(made.op))
+    of_op.map(|(_, text)| Kernel::new(entry, text)).ok_or_else(|| GpuError::without(made.op))
+}
+
+/// The text of a product that ends in this activation, or in its slope, where it goes number by number.
+pub(super) fn ending(made: &Listed, entry: &str) -> Option<&'static [&'static str]> {
+    let of_op = ENDINGS.iter().find(|(op, _)| *op == made.op);
+    of_op.map(|(_, [forward, backward])| if entry == "forward" { *forward } else { *backward })
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {

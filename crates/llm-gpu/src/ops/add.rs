@@ -7,7 +7,7 @@ use llm_core::listing::Listed;
 use llm_core::message;
 
 const TEXT: &[&str] = &[include_str!("elementwise.wgsl")];
-const ADD: Kernel = Kernel { entry: "add", text: TEXT };
+const ADD: Kernel = Kernel::new("add", TEXT);
 
 /// y = a + b.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {

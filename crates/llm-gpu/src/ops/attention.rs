@@ -19,8 +19,8 @@ pub(super) const FACTS: &[&str] =
     &["heads", "kv_heads", "head_dim", "window", "scale", "soft_cap", "keep", "masks"];
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("softmax.wgsl")];
-const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
-const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
+const FORWARD: Kernel = Kernel::new("forward", TEXT);
+const BACKWARD: Kernel = Kernel::new("backward", TEXT);
 const CAP: &[&str] = &[include_str!("cap.wgsl")];
 
 /// Views for one head of every group: q, k, v in qkv, or their gradients; y; P.
@@ -80,7 +80,7 @@ impl HeadShape {
     /// The soft cap of scores, if there is one; on the way back the scores before it are in `rooms`, too.
     fn cap(&self, maker: &mut Maker<'_>, entry: &'static str, rooms: &[Room]) {
         let Some(cap) = self.soft_cap else { return };
-        let (kernel, n) = (Kernel { entry, text: CAP }, self.weights());
+        let (kernel, n) = (Kernel::new(entry, CAP), self.weights());
         maker.call(kernel, &[n as u32, cap.to_bits()], rooms, elements(n));
     }
 

@@ -9,3 +9,7 @@ fn four_of_b(at: u32, there: u32) -> vec4<f32> {
     if there == 0u { return vec4(0.0); }
     return b[at / 4u];
 }
+fn one_of_b(at: u32) -> f32 {
+    let four = b[at / 4u];
+    return four[at % 4u];
+}

@@ -17,3 +17,4 @@ fn four_of_b(at: u32, there: u32) -> vec4<f32> {
     if there > 3u { v.w = b[at + 3u]; }
     return v;
 }
+fn one_of_b(at: u32) -> f32 { return b[at]; }

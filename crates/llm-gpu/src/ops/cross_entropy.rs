@@ -9,9 +9,10 @@ use llm_core::listing::Listed;
 use llm_core::message;
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("cross_entropy.wgsl")];
-const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
-const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
-const SCORE: Kernel = Kernel { entry: "score", text: TEXT };
+const FORWARD: Kernel = Kernel::new("forward", TEXT);
+const BACKWARD: Kernel = Kernel::new("backward", TEXT);
+const BACKWARD_OVER: Kernel = Kernel::new("backward_over", TEXT);
+const SCORE: Kernel = Kernel::new("score", TEXT);
 
 /// The logits, their rows and how long one is.
 fn logits_of(maker: &Maker<'_>, made: &Listed) -> Result<(Room, [usize; 2])> {
@@ -39,12 +40,23 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     Ok(Made { result: maker.fixed.report, kept: vec![stats] })
 }
 
-/// dL/dL is 1, so there is no dy to read.
+/// dL/dL is 1, so there is no dy to read. The gradient takes the logits' own place, if a product made them
+/// and nothing else uses them.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, _: Room, kept: &[Room]) -> Result<()> {
     let (logits, [n, v]) = (m.value(made, 0)?, rows_of(made.inputs[0].shape()));
-    let dlogits = m.room(n * v);
-    let rooms = [logits, m.fixed.targets, kept[0], m.fixed.share, dlogits];
-    m.call(BACKWARD, &[n as u32, v as u32], &rooms, rows(n));
-    m.share(made, 0, dlogits);
+    let sizes = [n as u32, v as u32];
+    // A product's way back does not read what it made; others' may.
+    let scores = m.maker_of(made, 0).filter(|scores| scores.op == "linear");
+    let alone = scores.is_some_and(|scores| m.only_user(scores).is_some());
+    if alone {
+        let rooms = [logits, m.fixed.targets, kept[0], m.fixed.share];
+        m.call(BACKWARD_OVER, &sizes, &rooms, rows(n));
+        m.share(made, 0, logits);
+    } else {
+        let dlogits = m.room(n * v);
+        let rooms = [logits, m.fixed.targets, kept[0], m.fixed.share, dlogits];
+        m.call(BACKWARD, &sizes, &rooms, rows(n));
+        m.share(made, 0, dlogits);
+    }
     Ok(())
 }

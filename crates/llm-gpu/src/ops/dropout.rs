@@ -7,7 +7,7 @@ use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::{Fact, Listed};
 use llm_core::message;
 
-const APPLY: Kernel = Kernel { entry: "apply", text: &[include_str!("dropout.wgsl")] };
+const APPLY: Kernel = Kernel::new("apply", &[include_str!("dropout.wgsl")]);
 
 /// Places beyond this do not fit the word that the kernel has for them.
 const PLACES: u64 = 1 << 24;

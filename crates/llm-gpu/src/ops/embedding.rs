@@ -8,10 +8,10 @@ use llm_core::listing::{Fact, Listed};
 use llm_core::{TokenId, message};
 
 const TEXT: &[&str] = &[include_str!("embedding.wgsl")];
-const BY_TOKEN: Kernel = Kernel { entry: "by_token", text: TEXT };
-const BY_PLACE: Kernel = Kernel { entry: "by_place", text: TEXT };
-const BACK_TO_TOKENS: Kernel = Kernel { entry: "back_to_tokens", text: TEXT };
-const BACK_TO_PLACES: Kernel = Kernel { entry: "back_to_places", text: TEXT };
+const BY_TOKEN: Kernel = Kernel::new("by_token", TEXT);
+const BY_PLACE: Kernel = Kernel::new("by_place", TEXT);
+const BACK_TO_TOKENS: Kernel = Kernel::new("back_to_tokens", TEXT);
+const BACK_TO_PLACES: Kernel = Kernel::new("back_to_places", TEXT);
 
 /// Whether by places, and the sizes but for where the table begins.
 fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
@@ -32,13 +32,22 @@ fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let ((by_place, sizes), at) = (sizes_of(maker, made)?, maker.weight(made, 0)?);
     let n = sizes[0] * sizes[1];
-    let y = maker.room(n);
+    // Places are added to the tokens' rows where those stand, if only this sum uses both.
+    let sum = maker.only_user(made).filter(|sum| by_place && sum.op == "add");
+    let other = sum.and_then(|sum| maker.alone_in(sum, made).map(|room| (sum, room)));
+    let (y, add) = match other {
+        Some((sum, room)) => {
+            maker.keep(sum, room);
+            (room, 1)
+        }
+        None => (maker.room(n), 0),
+    };
     let [rows, width, t, v] = sizes.map(|n| n as u32);
     let (kernel, rooms) = match by_place {
         false => (BY_TOKEN, vec![maker.fixed.theta, maker.fixed.tokens, y]),
         true => (BY_PLACE, vec![maker.fixed.theta, y]),
     };
-    maker.call(kernel, &[rows, width, t, v, at, 0], &rooms, elements(n));
+    maker.call(kernel, &[rows, width, t, v, at, add], &rooms, elements(n));
     Ok(y.into())
 }
 

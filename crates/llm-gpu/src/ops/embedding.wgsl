@@ -21,7 +21,8 @@ fn by_token(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroup
 @compute @workgroup_size(256)
 fn by_place(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
     for (var i = at.x; i < p.rows * p.width; i += grid.x * 256u) {
-        y_of_places[i] = theta[p.at + (i / p.width) % p.t * p.width + i % p.width];
+        let v = theta[p.at + (i / p.width) % p.t * p.width + i % p.width];
+        if p.add == 1u { y_of_places[i] += v; } else { y_of_places[i] = v; }
     }
 }
 

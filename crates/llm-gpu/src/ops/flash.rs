@@ -65,7 +65,7 @@ impl<'h> Flash<'h> {
         let sizes = [t, window, h, g].map(|n| n as u32);
         let sizes = [&sizes[..], &[scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits)].concat();
         let grid = [t.div_ceil(self.rows) as u32, (b * each) as u32, 1];
-        maker.call(Kernel { entry, text: self.text }, &sizes, rooms, grid);
+        maker.call(Kernel::new(entry, self.text), &sizes, rooms, grid);
     }
 
     /// Y, and ln Σ e^s of each row.

@@ -2,7 +2,7 @@
 
 use super::common::Tiles;
 use super::units;
-use crate::maker::Maker;
+use crate::maker::{Maker, Target};
 use crate::plan::{Kernel, Room};
 
 macro_rules! tiles {
@@ -10,15 +10,15 @@ macro_rules! tiles {
         [$(($tile, [tiles!(@ $side, $q, $depth, "by_one.wgsl"), tiles!(@ $side, $q, $depth, "by_four.wgsl")])),+]
     };
     (@ $side:literal, $q:literal, $depth:literal, $reads:literal) => {
-        Kernel {
-            entry: "product",
-            text: &[
+        Kernel::new(
+            "product",
+            &[
                 concat!("const SIDE: u32 = ", $side, "u; const Q: u32 = ", $q, "u; const DEPTH: u32 = ", $depth, "u;\n"),
                 include_str!("product.wgsl"),
                 include_str!($reads),
                 include_str!("matmul.wgsl"),
             ],
-        }
+        )
     };
 }
 
@@ -76,17 +76,20 @@ pub(crate) enum Causal {
     LeftTransposed = 3,
 }
 
-/// What is added to a product.
+/// What becomes of a product's numbers.
 #[derive(Clone, Copy)]
-pub(crate) enum Plus {
-    Nothing,
-    /// A number for each column, which begin here in θ.
-    Bias(u32),
-    /// β times a matrix of another room, which lies there as the result does in its own.
-    Matrix(Room, f32),
+pub(crate) enum End {
+    Plain,
+    /// C is what an activation reads, and this room gets what it makes of it.
+    Activated(&'static [&'static str], Room),
+    /// C times an activation's slope at what that read, which lies there as C does in its own.
+    Slope(&'static [&'static str], Room),
 }
 
-/// c (+)= α·a·b (+ bias, or + β·d).
+/// Pieces of text that end a product.
+pub(crate) const PLAIN: &[&str] = &[include_str!("end_plain.wgsl")];
+
+/// c (+)= α·a·b (+ bias + β·d).
 #[derive(Clone, Copy)]
 pub(crate) struct Product {
     pub c: View,
@@ -98,8 +101,14 @@ pub(crate) struct Product {
     pub batch: [usize; 2],
     pub alpha: f32,
     pub causal: Causal,
-    pub plus: Plus,
+    /// A number for each column, which begin here in B's own room.
+    pub bias: Option<u32>,
+    /// β times a matrix of another room, which lies there as the result does in its own.
+    pub plus: Option<(Room, f32)>,
+    pub end: End,
     pub add: u32,
+    /// Where the sums of B's columns go in C's room, as many as C has columns, behind one another for chunks as those are.
+    pub sums: Option<Target<u32>>,
     /// Not 0: the outer numbers are chunks of so much of K.
     pub chunk: usize,
     /// What A and B are multiplied by before they are rounded to f16; their product is divided by it.
@@ -108,8 +117,22 @@ pub(crate) struct Product {
 
 impl Product {
     pub(crate) fn new(c: View, a: View, b: View, sizes: [usize; 3]) -> Product {
-        let (batch, causal, plus) = ([1, 1], Causal::No, Plus::Nothing);
-        Product { c, a, b, sizes, batch, alpha: 1.0, causal, plus, add: 0, chunk: 0, f16: None }
+        Product {
+            c,
+            a,
+            b,
+            sizes,
+            batch: [1, 1],
+            alpha: 1.0,
+            causal: Causal::No,
+            bias: None,
+            plus: None,
+            end: End::Plain,
+            add: 0,
+            sums: None,
+            chunk: 0,
+            f16: None,
+        }
     }
 
     pub(crate) fn call(self, maker: &mut Maker<'_>) {
@@ -119,8 +142,8 @@ impl Product {
 
     /// With the largest of these tiles that leaves enough of them for a device's many processors.
     fn call_one_of(self, all: &Tiles, by_units: bool, maker: &mut Maker<'_>) {
-        let Product { c, a, b, sizes: [m, n, k], batch, alpha, causal, plus, add, chunk, f16 } =
-            self;
+        let Product { c, a, b, sizes: [m, n, k], batch, add, chunk, f16, sums, .. } = self;
+        debug_assert!(sums.is_none() || f16.is_none(), "rounded numbers are not to be added up");
         let z = batch[0] * batch[1];
         let tiles = |tile: usize| [n.div_ceil(tile), m.div_ceil(tile)];
         let [times_a, times_b] = f16.unwrap_or([1.0; 2]);
@@ -131,21 +154,25 @@ impl Product {
         let [c_row, c_column] = c.strides;
         debug_assert_eq!(c_column, 1, "a result is row-major");
         let view = |v: View| [v.at, v.strides[0], v.strides[1], v.steps[0], v.steps[1]];
-        let alpha = alpha / (times_a * times_b);
         let mut all: Vec<u32> = [m, n, k, batch[1]].map(|n| n as u32).to_vec();
         all.extend(view(a).into_iter().chain(view(b)).map(|n| n as u32));
         all.extend([c.at, c_row, c.steps[0], c.steps[1]].map(|n| n as u32));
-        let (kind, at, beta, plus) = match plus {
-            Plus::Nothing => (0, 0, 0.0f32, maker.fixed.theta),
-            Plus::Bias(at) => (1, at, 0.0, maker.fixed.theta),
-            Plus::Matrix(room, beta) => (2, 0, beta, room),
+        let flag = |is: bool, bit: u32| if is { bit } else { 0 };
+        let plus = flag(self.bias.is_some(), 1) | flag(self.plus.is_some(), 2);
+        let (d, beta) = self.plus.unwrap_or((maker.fixed.theta, 0.0));
+        let (d, end, more) = match self.end {
+            End::Plain => (d, PLAIN, None),
+            End::Activated(text, to) => (d, text, Some(to)),
+            End::Slope(text, of) => (of, text, None),
         };
-        all.extend([alpha.to_bits(), kind, at, beta.to_bits()]);
-        all.extend([add, causal as u32, chunk as u32]);
+        all.extend([(self.alpha / (times_a * times_b)).to_bits(), plus]);
+        all.extend([self.bias.unwrap_or_default(), beta.to_bits(), add]);
+        all.extend([flag(sums.is_some(), 1), sums.map_or(0, |s| s.to), sums.map_or(0, |s| s.add)]);
+        all.extend([self.causal as u32, chunk as u32]);
         all.extend([times_a.to_bits(), times_b.to_bits(), u32::from(f16.is_some() && !by_units)]);
         let [x, y] = tiles(*tile).map(|n| n as u32);
-        let rooms = [a.room, b.room, plus, c.room];
-        maker.call(kernel, &all, &rooms, [x, y, z as u32]);
+        let rooms: Vec<Room> = [a.room, b.room, d, c.room].into_iter().chain(more).collect();
+        maker.call(Kernel { end, ..kernel }, &all, &rooms, [x, y, z as u32]);
     }
 }
 
@@ -158,6 +185,12 @@ mod tests {
     use crate::plan::{Part, Plan, Use};
     use crate::rule::Rule;
     use llm_core::{AdamW, Hyperparameters, Tensor};
+
+    /// 2·x, of which a slope is said to be 3·x: each is told from the other, and from none.
+    const TWICE: &[&str] =
+        &["fn value(x: f32) -> f32 { return 2.0 * x; }\n", include_str!("end_activated.wgsl")];
+    const TWICE_BACK: &[&str] =
+        &["fn slope(x: f32) -> f32 { return 3.0 * x; }\n", include_str!("end_slope.wgsl")];
 
     struct Draw(u64);
 
@@ -214,14 +247,20 @@ mod tests {
         } else {
             given(&mut maker, k, n)
         };
-        let (c, of_c) = given(&mut maker, m, n);
-        let (d, of_d) = given(&mut maker, m, n);
-        let d = View { at: c.at, strides: c.strides, steps: c.steps, ..d };
-        let (plus, add, chunk) = match draw.below(4) {
-            0 => (Plus::Bias(0), 0, 0),
-            1 if of_d.len() >= of_c.len() => (Plus::Matrix(d.room, 0.5), 1, 0),
-            2 => (Plus::Nothing, 0, 16),
-            _ => (Plus::Nothing, 1, 0),
+        let (c, of_c) = given(&mut maker, m + 1, n); // with a row for the sums of B's columns
+        let (d, of_d) = given(&mut maker, m + 1, n);
+        let (e, of_e) = given(&mut maker, m + 1, n);
+        let add = draw.below(2) as u32;
+        let chunk = if draw.below(3) == 0 { 16 } else { 0 };
+        let bias = (draw.below(2) == 0).then_some(0);
+        let fits = of_d.len() >= of_c.len();
+        let plus = (fits && draw.below(2) == 0).then_some((d.room, 0.5));
+        let sums = (!f16s && draw.below(2) == 0)
+            .then(|| Target { to: (c.at + m * c.strides[0]) as u32, add });
+        let end = match draw.below(3) {
+            0 if add == 0 && of_e.len() >= of_c.len() => End::Activated(TWICE, e.room),
+            1 if fits && plus.is_none() => End::Slope(TWICE_BACK, d.room),
+            _ => End::Plain,
         };
         let batch = if chunk > 0 { [k.div_ceil(chunk).min(2), 1] } else { [2, 1] };
         let still = |v: View| if chunk > 0 { v.stepping([0, 0]) } else { v };
@@ -229,8 +268,11 @@ mod tests {
         let times = f16s.then_some([64.0, 0.5]);
         let product = Product {
             batch,
+            bias,
             plus,
+            end,
             add,
+            sums,
             chunk,
             alpha: 0.25,
             f16: times,
@@ -241,6 +283,7 @@ mod tests {
         let loaded = gpu.load(&maker.plan, &maker.plan.buffers(), None).unwrap();
         gpu.queue.submit([gpu.encode(&loaded, &maker.plan, &[Part::Gradient], None)]);
         let got = gpu.read(&loaded, c.room, of_c.len()).unwrap();
+        let activated = gpu.read(&loaded, e.room, of_e.len()).unwrap();
 
         let [ta, tb] = times.unwrap_or([1.0; 2]);
         let read = |v: View, numbers: &[f32], z: usize, i: usize, j: usize, times: f32| {
@@ -259,14 +302,27 @@ mod tests {
                 size += part.abs();
             }
             let at = c.at + z * c.steps[0] + i * c.strides[0] + j;
-            let more = match plus {
-                Plus::Nothing => 0.0,
-                Plus::Bias(_) => w.data()[j],
-                Plus::Matrix(_, beta) => beta * of_d[at],
-            };
-            let before = if add == 1 { of_c[at] } else { 0.0 };
-            wanted[at] = (0.25 * sum / f64::from(ta * tb)) as f32 + more + before;
-            worst = worst.max(f64::from((got[at] - wanted[at]).abs()) / size * f64::from(ta * tb));
+            let bias = bias.map_or(0.0, |_| of_b[j]);
+            let more = bias + plus.map_or(0.0, |(_, beta)| beta * of_d[at]);
+            let (mut number, mut steep) = ((0.25 * sum / f64::from(ta * tb)) as f32 + more, 1.0);
+            match end {
+                End::Plain => {}
+                End::Activated(..) => assert_eq!(activated[at], 2.0 * got[at]),
+                End::Slope(..) => {
+                    steep = 3.0 * of_d[at];
+                    number *= steep;
+                }
+            }
+            wanted[at] = number + if add == 1 { of_c[at] } else { 0.0 };
+            if let (Some(_), 0) = (sums, i) {
+                let range = if chunk > 0 { z * chunk..k.min((z + 1) * chunk) } else { 0..k };
+                let sum: f64 = range.map(|k| read(b, &of_b, z, k, j, 1.0)).sum();
+                let at = at + m * c.strides[0];
+                wanted[at] = sum as f32 + if add == 1 { of_c[at] } else { 0.0 };
+                worst = worst.max(f64::from((got[at] - wanted[at]).abs()) / k as f64);
+            }
+            let off = f64::from((got[at] - wanted[at]).abs() / steep.abs().max(1.0));
+            worst = worst.max(off / size * f64::from(ta * tb));
         }
         let others = (0..got.len()).filter(|&i| wanted[i].to_bits() == of_c[i].to_bits());
         assert!(others.clone().all(|i| got[i] == of_c[i]), "written beside C");

@@ -18,6 +18,8 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
     let x = t % SIDE;
     let y = t / SIDE;
     var sums: array<array<vec4<f32>, Q>, 4u * Q>;
+    let counts = p.sums == 1u && g.y == 0u && y == 0u; // one thread for four columns
+    var of_columns: array<vec4<f32>, Q>;
     for (var k_0 = k_of.x; k_0 < end; k_0 += DEPTH) {
         // Threads side by side read numbers side by side, four each; what is to be transposed goes four by four, since two
         // threads may not write to one vector.
@@ -69,6 +71,9 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
         for (var k = 0u; k < DEPTH; k++) {
             var of_b: array<vec4<f32>, Q>;
             for (var j = 0u; j < Q; j++) { of_b[j] = b_tile[k * ROW + x + SIDE * j]; }
+            if counts {
+                for (var j = 0u; j < Q; j++) { of_columns[j] += of_b[j]; }
+            }
             for (var i = 0u; i < Q; i++) {
                 let of_a = a_tile[k * ROW + y + SIDE * i];
                 for (var j = 0u; j < Q; j++) {
@@ -80,6 +85,11 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
             }
         }
         workgroupBarrier(); // who still reads them is waited for
+    }
+    if counts {
+        for (var j = 0u; j < Q; j++) {
+            for (var i = 0u; i < 4u; i++) { put_sum(z, column_0 + 4u * (x + SIDE * j) + i, of_columns[j][i]); }
+        }
     }
     for (var i = 0u; i < 4u * Q; i++) {
         let row = row_0 + 4u * (y + SIDE * (i / 4u)) + i % 4u;

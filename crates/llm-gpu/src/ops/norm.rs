@@ -1,7 +1,7 @@
 //! layernorm and rmsnorm, without and with gain (and bias).
 
 use super::common::{ROW_SUMS, chunk_of, number, rows_of};
-use super::sums::{columns, parts};
+use super::sums::{Parts, columns};
 use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, rows};
@@ -45,7 +45,7 @@ impl Norm {
     }
 
     fn kernel(&self, entry: &'static str) -> Kernel {
-        Kernel { entry, text: self.text }
+        Kernel::new(entry, self.text)
     }
 }
 
@@ -68,7 +68,8 @@ pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]
         let rooms = [dy, x, stats, of_chunks];
         m.call(norm.kernel("gain"), &norm.sizes(0, chunk), &rooms, grid);
         let gain = m.weight_target(made, 1)?;
-        parts(m, of_chunks, [chunks, norm.width], gain);
+        let parts = Parts { rows: chunks, width: norm.width, to: gain, rest: None };
+        parts.add_up(m, of_chunks);
         if norm.is_layer {
             columns(m, dy, [norm.rows, norm.width], made, 2)?;
         }

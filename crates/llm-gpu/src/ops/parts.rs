@@ -8,9 +8,9 @@ use llm_core::listing::Listed;
 use llm_core::message;
 
 const TEXT: &[&str] = &[include_str!("parts.wgsl")];
-const TAKE: Kernel = Kernel { entry: "take", text: TEXT };
-const PUT: Kernel = Kernel { entry: "put", text: TEXT };
-const SPREAD: Kernel = Kernel { entry: "spread", text: TEXT };
+const TAKE: Kernel = Kernel::new("take", TEXT);
+const PUT: Kernel = Kernel::new("put", TEXT);
+const SPREAD: Kernel = Kernel::new("spread", TEXT);
 
 pub(super) fn reshape(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     Ok(maker.value(made, 0)?.into())

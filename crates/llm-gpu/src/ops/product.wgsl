@@ -1,12 +1,13 @@
-// C ← α·A·B (+ a bias of each column, or + β·D) (+ C), for every z of the grid. A transposed matrix is one with its two strides
+// C ← α·A·B (+ a bias of each column) (+ β·D) (+ C), for every z of the grid. A transposed matrix is one with its two strides
 // exchanged, a head is an offset: nothing is copied to be multiplied.
 struct Product {
     m: u32, n: u32, k: u32, inner: u32, // z = outer·inner + inner's number
     a_at: u32, a_row: u32, a_column: u32, a_outer: u32, a_inner: u32,
     b_at: u32, b_row: u32, b_column: u32, b_outer: u32, b_inner: u32,
     c_at: u32, c_row: u32, c_outer: u32, c_inner: u32,
-    alpha: f32, plus: u32, bias_at: u32, beta: f32, // plus: 1 a bias, 2 β·D, which lies as C does
+    alpha: f32, plus: u32, bias_at: u32, beta: f32, // plus: 1 a bias, in B's room, and 2 β·D, which lies as C does
     add: u32,
+    sums: u32, sums_at: u32, sums_add: u32, // 1: of B's columns as well, into C's room
     causal: u32, // 1: only C's lower triangle; 2: A is a lower triangle; 3: A is the transpose of one
     chunk: u32, // not 0: z counts chunks of k
     a_times: f32, b_times: f32, // before they are multiplied
@@ -14,7 +15,7 @@ struct Product {
 }
 
 @group(0) @binding(0) var<uniform> p: Product;
-@group(0) @binding(3) var<storage, read> d: array<f32>; // or what has the bias
+@group(0) @binding(3) var<storage, read> d: array<f32>;
 @group(0) @binding(4) var<storage, read_write> c: array<f32>;
 
 // Where k begins and ends for a tile of C that begins at this row.
@@ -54,8 +55,13 @@ fn put(z: vec2<u32>, row: u32, column: u32, sum: f32) {
     if row >= p.m || column >= p.n { return; }
     let at = p.c_at + z.x * p.c_outer + z.y * p.c_inner + row * p.c_row + column;
     var v = p.alpha * sum;
-    if p.plus == 1u { v += d[p.bias_at + column]; }
-    if p.plus == 2u { v = fma(p.beta, d[at], v); }
-    if p.add == 1u { v += c[at]; }
-    c[at] = v;
+    if (p.plus & 1u) != 0u { v += one_of_b(p.bias_at + column); }
+    if (p.plus & 2u) != 0u { v = fma(p.beta, d[at], v); }
+    finish(at, v); // which stands behind this text
+}
+
+fn put_sum(z: vec2<u32>, column: u32, sum: f32) {
+    if column >= p.n { return; }
+    let at = p.sums_at + z.x * p.c_outer + column;
+    if p.sums_add == 1u { c[at] += sum; } else { c[at] = sum; }
 }

@@ -8,7 +8,7 @@ use llm_core::kernels::rotary::{Turned, forward as turn};
 use llm_core::listing::{Fact, Listed};
 use llm_core::message;
 
-const TURN: Kernel = Kernel { entry: "turn", text: &[include_str!("rotary.wgsl")] };
+const TURN: Kernel = Kernel::new("turn", &[include_str!("rotary.wgsl")]);
 
 /// The sizes but for the last two, and how many numbers there are.
 fn sizes_of(made: &Listed) -> Result<([u32; 6], usize)> {

@@ -2,24 +2,60 @@
 
 use super::common::chunk_of;
 use crate::error::Result;
-use crate::maker::{Maker, Target};
+use crate::maker::{Maker, OF_PARTS, Target};
 use crate::plan::{Kernel, Room, elements};
 use crate::rule::SCALE;
 use llm_core::listing::Listed;
 
 const TEXT: &[&str] = &[include_str!("sums.wgsl")];
-const COLUMNS: Kernel = Kernel { entry: "columns", text: TEXT };
-const ADD_UP: Kernel = Kernel { entry: "add_up", text: TEXT };
-const OF_PARTS: Kernel = Kernel { entry: "of_parts", text: TEXT };
-const SQUARES: Kernel = Kernel { entry: "squares", text: TEXT };
-const MEAN_LOSS: Kernel = Kernel { entry: "mean_loss", text: TEXT };
-const ROOT: Kernel = Kernel { entry: "root", text: TEXT };
-const CLIP: Kernel = Kernel { entry: "clip", text: TEXT };
+const COLUMNS: Kernel = Kernel::new("columns", TEXT);
+const ADD_UP: Kernel = Kernel::new("add_up", TEXT);
+/// Pieces of one call.
+const PIECES: usize = 8;
+/// The most numbers that wait to be added up.
+pub(super) const SCRATCH: usize = 1 << 24;
+const SQUARES: Kernel = Kernel::new("squares", TEXT);
+const MEAN_LOSS: Kernel = Kernel::new("mean_loss", TEXT);
+const ROOT: Kernel = Kernel::new("root", TEXT);
+const CLIP: Kernel = Kernel::new("clip", TEXT);
 
-/// The gradient of the parameter that is input `i` (+)= Σ over the parts `[n, width]`.
-pub(super) fn parts(maker: &mut Maker<'_>, of: Room, [n, width]: [usize; 2], to: Target<u32>) {
-    let sizes = [n as u32, width as u32, 0, to.to, to.add];
-    maker.call(OF_PARTS, &sizes, &[of, maker.fixed.grads], elements(width));
+/// Parts of gradients: rows of numbers, to be added up into θ's order.
+#[derive(Clone, Copy)]
+pub(super) struct Parts {
+    pub rows: usize,
+    pub width: usize,
+    /// Where the numbers go.
+    pub to: Target<u32>,
+    /// Numbers of a row from which on they are another parameter's.
+    pub rest: Option<(usize, Target<u32>)>,
+}
+
+impl Parts {
+    fn piece(&self, from: usize) -> [u32; 8] {
+        let (first, rest) = self.rest.unwrap_or((self.width, self.to));
+        let [from, rows, width, first] = [from, self.rows, self.width, first].map(|n| n as u32);
+        [from, rows, width, first, self.to.to, self.to.add, rest.to, rest.add]
+    }
+
+    /// Added up now, all of a room.
+    pub(super) fn add_up(&self, maker: &mut Maker<'_>, of: Room) {
+        let rooms = [of, maker.fixed.grads];
+        maker.call(OF_PARTS, &self.piece(0), &rooms, elements(self.width));
+    }
+
+    /// Room for these, and where they begin in it; they are added up later, with others in one call.
+    pub(super) fn later(&self, maker: &mut Maker<'_>) -> (Room, usize) {
+        let numbers = self.rows * self.width;
+        if maker.waiting.pieces.len() == PIECES || maker.waiting.numbers + numbers > SCRATCH {
+            maker.add_up_waiting();
+        }
+        let waiting = &mut maker.waiting;
+        let at = waiting.numbers;
+        waiting.pieces.push(self.piece(at));
+        waiting.numbers += numbers;
+        waiting.widest = waiting.widest.max(self.width);
+        (maker.waiting_room(), at)
+    }
 }
 
 /// The gradient of the bias that is input `i` (+)= Σ over the rows of dy.
@@ -37,7 +73,7 @@ pub(super) fn columns(
     let grid = [width.div_ceil(64) as u32, chunks as u32, 1];
     maker.call(COLUMNS, &sizes, &[dy, of_chunks], grid);
     let bias = maker.weight_target(made, i)?;
-    parts(maker, of_chunks, [chunks, width], bias);
+    Parts { rows: chunks, width, to: bias, rest: None }.add_up(maker, of_chunks);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-// Sums in a fixed order: of columns (a bias's gradient), of parts, of everything (the loss, the norm).
+// Sums in a fixed order: of columns (a bias's gradient), of everything (the loss, the norm).
 struct Sizes { rows: u32, width: u32, chunk: u32, at: u32, add: u32 }
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
@@ -23,16 +23,6 @@ fn columns(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
 fn add_up(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
     for (var i = at.x; i < p.width; i += grid.x * 256u) {
         if share[1] == 1.0 { total[i] += x[i]; } else { total[i] = x[i]; }
-    }
-}
-
-// y[at + i] (+)= Σ over the rows, which are parts.
-@compute @workgroup_size(256)
-fn of_parts(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
-    for (var i = at.x; i < p.width; i += grid.x * 256u) {
-        var s = 0.0;
-        for (var row = 0u; row < p.rows; row++) { s += x[row * p.width + i]; }
-        if p.add == 1u { y[p.at + i] += s; } else { y[p.at + i] = s; }
     }
 }
 

@@ -15,9 +15,9 @@ macro_rules! texts {
         )),+]
     };
     ($unit:literal, $n:literal, $depth:literal, $subgroup:literal, $reads:literal) => {
-        Kernel {
-            entry: "product",
-            text: &[
+        Kernel::new(
+            "product",
+            &[
                 include_str!($unit),
                 concat!("const N: u32 = ", $n, "u; const DEPTH: u32 = ", $depth, "u; "),
                 concat!("const SUBGROUP: u32 = ", $subgroup, "u;\n"),
@@ -25,7 +25,7 @@ macro_rules! texts {
                 include_str!($reads),
                 include_str!("units.wgsl"),
             ],
-        }
+        )
     };
 }
 
@@ -46,8 +46,9 @@ pub(crate) fn tiles(units: Units) -> Option<&'static Tiles> {
 
 #[cfg(all(test, feature = "native"))]
 mod tests {
-    use super::TEXTS;
+    use super::{Kernel, TEXTS};
     use crate::device::Gpu;
+    use crate::ops::matmul;
 
     /// A device has units of one size, and runs their kernels in the tests of products; what wgpu says of the
     /// other texts is heard here.
@@ -61,7 +62,9 @@ mod tests {
             tiles.iter().flat_map(|(_, kernels)| kernels).map(move |kernel| (units, kernel))
         }) {
             let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
-            let source = wgpu::ShaderSource::Wgsl(kernel.text.concat().into());
+            let source = wgpu::ShaderSource::Wgsl(
+                Kernel { end: matmul::PLAIN, ..*kernel }.pieces().collect::<String>().into(),
+            );
             let desc = wgpu::ShaderModuleDescriptor { label: None, source };
             drop(gpu.device.create_shader_module(desc));
             let said = pollster::block_on(scope.pop());

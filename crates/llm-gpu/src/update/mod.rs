@@ -7,8 +7,8 @@ use crate::maker::Maker;
 use crate::plan::{Kernel, elements};
 use crate::rule::{Kind, Rule};
 
-const ADAMW: Kernel = Kernel { entry: "update", text: &[include_str!("adamw.wgsl")] };
-const LION: Kernel = Kernel { entry: "update", text: &[include_str!("lion.wgsl")] };
+const ADAMW: Kernel = Kernel::new("update", &[include_str!("adamw.wgsl")]);
+const LION: Kernel = Kernel::new("update", &[include_str!("lion.wgsl")]);
 
 /// The calls of an update.
 pub(crate) fn plan(rule: &Rule, maker: &mut Maker<'_>, layout: &Layout) {

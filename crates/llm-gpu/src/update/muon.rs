@@ -3,14 +3,14 @@
 
 use crate::layout::{Layout, Matrix};
 use crate::maker::Maker;
-use crate::ops::matmul::{Plus, Product, View};
+use crate::ops::matmul::{Product, View};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::kernels::muon::{SCALE, STEPS};
 
 const TEXT: &[&str] = &[include_str!("muon.wgsl")];
-const LOOK_AHEAD: Kernel = Kernel { entry: "look_ahead", text: TEXT };
-const UNIT: Kernel = Kernel { entry: "unit", text: TEXT };
-const FOLLOW: Kernel = Kernel { entry: "follow", text: TEXT };
+const LOOK_AHEAD: Kernel = Kernel::new("look_ahead", TEXT);
+const UNIT: Kernel = Kernel::new("unit", TEXT);
+const FOLLOW: Kernel = Kernel::new("follow", TEXT);
 
 /// Matrices of one shape in θ's order, those of a parameter and of the blocks in even steps, so that
 /// one product is of all.
@@ -73,12 +73,12 @@ impl Group {
             let all = |product: Product| Product { batch: count, ..product };
             all(Product::new(of_square, wide, wide.t(), [n, n, long])).call(maker);
             let twice = Product::new(of_sum, of_square, of_square, [n, n, n]);
-            all(Product { alpha: c, plus: Plus::Matrix(square, b), ..twice }).call(maker);
+            all(Product { alpha: c, plus: Some((square, b)), ..twice }).call(maker);
             let product = match tall {
                 false => Product::new(self.view(next), of_sum, of_x, [rows, columns, n]),
                 true => Product::new(self.view(next), of_x, of_sum.t(), [rows, columns, n]),
             };
-            let plus = Plus::Matrix(x, a * scale);
+            let plus = Some((x, a * scale));
             all(Product { alpha: scale, plus, ..product }).call(maker);
             (x, next) = (next, x);
         }

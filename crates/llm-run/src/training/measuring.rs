@@ -54,8 +54,8 @@ pub fn measure(
     Ok(Scored { report, total, wanted: wanted as u64 })
 }
 
-/// A measurement beside the last one, on at most `limit` tokens; the front end hears how far it is. A
-/// signal cuts it, and the end of the time.
+/// A measurement beside the last one, on at most `limit` tokens: of all that it scores the front end is told
+/// how far it is. A signal cuts it, and the end of the time.
 ///
 /// # Errors
 /// What scoring refuses.

@@ -4,14 +4,14 @@ use super::svg::{COLOURS, Grid, Picture};
 use super::words::map_of_words;
 use super::{curves, modern};
 use crate::docs::concepts::{
-    embedding, lookup, masks, mlp, next, order, products, pytorch, residual, robust, scaling,
-    softmax,
+    adapters, embedding, lookup, masks, mlp, next, order, products, pytorch, residual, robust,
+    scaling, softmax,
 };
 use llm_core::{Tensor, ops};
 
 type Draw = fn(usize) -> String;
 
-pub const ALL: [(&str, Draw); 20] = [
+pub const ALL: [(&str, Draw); 21] = [
     ("lookup", lookup_figure),
     ("root_d", root_d),
     ("order", order_figure),
@@ -32,6 +32,7 @@ pub const ALL: [(&str, Draw); 20] = [
     ("overfitting", curves::overfitting),
     ("race", curves::race),
     ("cause", curves::cause),
+    ("adapters", adapters_figure),
 ];
 
 const NONE: &[&str] = &[];
@@ -286,6 +287,26 @@ fn products_figure(language: usize) -> String {
     for y in [92.0, 243.0] {
         picture.text([215.0, y], "middle", 18, "·");
         picture.text([460.0, y], "middle", 18, "=");
+    }
+    picture.finish()
+}
+
+fn adapters_figure(language: usize) -> String {
+    let title =
+        ["A matrix that stays, and a pair beside it", "不动的矩阵，和它旁边的一对"][language];
+    let mut picture = Picture::new(775.0, 170.0, title);
+    let names = [
+        ["W: stays", "A: asks", "B: follows", "W + ΔW"],
+        ["W：不动", "A：提问", "B：随之而来", "W + ΔW"],
+    ][language];
+    let [[a, b, _], _] = adapters::products().unwrap();
+    let merged = adapters::matrix(&adapters::model(adapters::B).unwrap().merged());
+    picture.grid([30.0, 60.0], &plain(names[0], NONE, NONE, &adapters::w()));
+    picture.grid([272.0, 60.0], &plain(names[1], NONE, NONE, &a));
+    picture.grid([362.0, 86.0], &plain(names[2], NONE, NONE, &b));
+    picture.grid([580.0, 60.0], &plain(names[3], NONE, NONE, &merged));
+    for (x, sign) in [(232.0, "+ 2 ·"), (344.0, "·"), (552.0, "=")] {
+        picture.text([x, 105.0], "middle", 18, sign);
     }
     picture.finish()
 }

@@ -3,6 +3,7 @@
 
 use super::blocked::Product;
 use super::microkernel::Operand;
+use super::triangle::Triangle;
 use std::ffi::c_int;
 
 /// Rows, columns and depth from which the call pays.
@@ -32,13 +33,13 @@ unsafe extern "C" {
     );
 }
 
-/// The product by Accelerate; false where it is too small for it, or lies otherwise than it can read.
+/// The product by Accelerate; false where it is too small for it, has a triangle, or lies otherwise than it can read.
 ///
 /// # Safety
 /// As of [`Product::run`].
 pub(super) unsafe fn multiply(product: &Product) -> bool {
-    let Product { m, n, k, a, b, c, f } = *product;
-    if m.min(n).min(k) < LEAST {
+    let Product { m, n, k, a, b, c, f, triangle } = *product;
+    if m.min(n).min(k) < LEAST || triangle != Triangle::Whole {
         return false;
     }
     let sizes = [m, n, k].map(|size| c_int::try_from(size).ok());

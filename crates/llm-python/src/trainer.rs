@@ -36,7 +36,7 @@ pub const PICKLED: &str = "the pickled trainer";
 /// `traingpt.settings_help()`.
 ///
 /// `out`: a folder in which the run is kept as the programs keep it, with its log, its best state and a page; where a
-/// run lies there already, it goes on. `device`: `cpu`, `gpu` or `gpu:NAME`. `eval_every`, `save_every`: steps between
+/// run lies there already, it goes on. `device`: `cpu`, `gpu`, `gpu:1` or `gpu:NAME`. `eval_every`, `save_every`: steps between
 /// two measurements, two saves. `patience`: measurements without a better loss after which training stops.
 /// `skip_spikes`: standard deviations by which an update that is left out stands out.
 ///

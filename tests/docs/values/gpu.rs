@@ -1,10 +1,9 @@
 //! Values of docs/on_a_gpu.md. No GPU is needed for them: a step is data before it is anywhere.
 
 use super::{Values, list, wide};
-use llm_core::listing::listing;
-use llm_core::model::{Mode, NORM_EPS};
+use llm_core::model::NORM_EPS;
 use llm_core::{Tensor, ops};
-use llm_gpu::Planned;
+use llm_gpu::{Planned, listed};
 use llm_run::error::Kind;
 use llm_run::models::{AttentionKind, BASELINE, Heads, Models};
 use llm_run::options::Options;
@@ -19,6 +18,7 @@ pub fn add(values: &mut Values) {
     let (calls, bytes, loss) = first_step();
     let said = [calls as f64, bytes as f64 / 1e6, loss, loss];
     values.insert("gpu.said", [&LAVAPIPE[..], &said].concat());
+    values.insert("gpu.list", [&[0.0], &LAVAPIPE[..]].concat());
     values.insert("gpu.moved", LAVAPIPE.to_vec());
     let text = include_str!("../../../crates/llm-gpu/src/ops/rows.wgsl");
     let group = text.split("W: u32 = ").nth(1).and_then(|rest| rest.split('u').next());
@@ -48,13 +48,9 @@ fn first_step() -> (usize, u64, f64) {
     };
     let plan = Plan::new(&models, &Options::default(), &|_, _| ()).unwrap();
     let (trainer, data) = (&plan.trainer, &plan.data.as_ref().unwrap().train);
-    let (model, recipe) = (&trainer.model, &trainer.recipe);
-    let batch = recipe.batch(data, 0, 0).unwrap();
-    let (loss, list) = listing(|| model.loss(&batch, Mode::Training));
-    let parameters: Vec<_> = model.parameters().collect();
-    let planned =
-        Planned::new(&list, &parameters, trainer.optimizer.as_ref(), recipe.accum).unwrap();
-    (planned.calls(), planned.bytes(), loss.unwrap().item().into())
+    let (_, loss, list) = listed(trainer, data).unwrap();
+    let planned = Planned::of(trainer, &list, None).unwrap();
+    (planned.calls(), planned.bytes(), loss.into())
 }
 
 /// RMSNorm of a row, its sum in halves as the kernel makes it.

@@ -45,9 +45,12 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, _: Room, kept: &[Room]) -> Result<()> {
     let (logits, [n, v]) = (m.value(made, 0)?, rows_of(made.inputs[0].shape()));
     let sizes = [n as u32, v as u32];
-    // A product's way back does not read what it made; others' may.
-    let scores = m.maker_of(made, 0).filter(|scores| scores.op == "linear");
-    let alone = scores.is_some_and(|scores| m.only_user(scores).is_some());
+    // A product's way back does not read what it made, as another op's may; a reshape makes nothing.
+    let mut scores = m.maker_of(made, 0);
+    while let Some(view) = scores.filter(|of| of.op == "reshape" && m.only_user(of).is_some()) {
+        scores = m.maker_of(view, 0);
+    }
+    let alone = scores.is_some_and(|of| of.op == "linear" && m.only_user(of).is_some());
     if alone {
         let rooms = [logits, m.fixed.targets, kept[0], m.fixed.share];
         m.call(BACKWARD_OVER, &sizes, &rooms, rows(n));

@@ -12,7 +12,7 @@ flags! {
     pub struct CrewArgs in "Device and processes" {
         /// Where steps are computed: on this processor, or on a GPU, the first, that of a number, or
         /// the first whose name has NAME in it; list prints them [default: cpu]
-        /// zh: 在哪里计算每一步：本机的处理器，或 GPU：第一块、某个编号的，或名字里含 NAME 的第一块；list 列出它们 [gpu、gpu:N、gpu:NAME；默认：cpu]
+        /// zh: 处理器或 GPU：第一块、第 N 块，或名字含 NAME 的；list 列出它们 [gpu、gpu:N、gpu:NAME；默认：cpu]
         device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
         /// Processes that work on each step: all that mpirun or srun started, by the machine's MPI
         /// library (auto, mpi), or this one alone (none) [default: auto]

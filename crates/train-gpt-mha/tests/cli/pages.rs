@@ -10,9 +10,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 14] = [
     ("bench", "measures, for a long time"),
     ("serve --load", "answers until a signal comes, see crates/train-gpt/tests/cli/serving.rs"),
+    ("--device list", "needs the feature gpu; its words are read in crates/llm-run/src/device.rs"),
     ("--device gpu", "needs a GPU, see crates/llm-gpu/tests/gpu/runs.rs"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),

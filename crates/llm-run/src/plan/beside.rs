@@ -118,7 +118,7 @@ impl SharedData {
     /// own settings.
     ///
     /// # Errors
-    /// As [`load`] and [`Plan::new`].
+    /// As [`load`](super::load) and [`Plan::new`].
     pub fn go_on(&self, models: &Models, folder: &Path) -> Result<Plan> {
         let path = to_load(folder)?;
         let loaded = load_on(models, &path, None)?;

@@ -224,6 +224,13 @@ impl<'a> Maker<'a> {
         self.plan.room(numbers, Use::Passing)
     }
 
+    /// A room of its own with these numbers.
+    pub(crate) fn copy_of(&mut self, room: Room, numbers: usize) -> Room {
+        let own = self.room(numbers);
+        self.call(COPY, &[numbers as u32], &[room, own], elements(numbers));
+        own
+    }
+
     /// The result of an earlier op that is input `i`.
     pub(crate) fn value(&self, made: &Listed, i: usize) -> Result<Room> {
         let value = made.inputs.get(i).and_then(Input::id).and_then(|id| self.values.get(&id));
@@ -253,8 +260,7 @@ impl<'a> Maker<'a> {
             return Target { to: room, add: 1 };
         }
         // Another's as well, or being read: from here on this one has its own.
-        let own = self.room(numbers);
-        self.call(COPY, &[numbers as u32], &[room, own], elements(numbers));
+        let own = self.copy_of(room, numbers);
         self.let_go(room);
         self.hold(id, own);
         Target { to: own, add: 1 }

@@ -11,7 +11,6 @@ use llm_core::message;
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("cross_entropy.wgsl")];
 const FORWARD: Kernel = Kernel::new("forward", TEXT);
 const BACKWARD: Kernel = Kernel::new("backward", TEXT);
-const BACKWARD_OVER: Kernel = Kernel::new("backward_over", TEXT);
 const SCORE: Kernel = Kernel::new("score", TEXT);
 
 /// The logits, their rows and how long one is.
@@ -44,22 +43,19 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 /// and nothing else uses them.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, _: Room, kept: &[Room]) -> Result<()> {
     let (logits, [n, v]) = (m.value(made, 0)?, rows_of(made.inputs[0].shape()));
-    let sizes = [n as u32, v as u32];
     // A product's way back does not read what it made, as another op's may; a reshape makes nothing.
     let mut scores = m.maker_of(made, 0);
     while let Some(view) = scores.filter(|of| of.op == "reshape" && m.only_user(of).is_some()) {
         scores = m.maker_of(view, 0);
     }
     let alone = scores.is_some_and(|of| of.op == "linear" && m.only_user(of).is_some());
-    if alone {
-        let rooms = [logits, m.fixed.targets, kept[0], m.fixed.share];
-        m.call(BACKWARD_OVER, &sizes, &rooms, rows(n));
-        m.share(made, 0, logits);
-    } else {
-        let dlogits = m.room(n * v);
-        let rooms = [logits, m.fixed.targets, kept[0], m.fixed.share, dlogits];
-        m.call(BACKWARD, &sizes, &rooms, rows(n));
-        m.share(made, 0, dlogits);
-    }
+    let both = if alone { logits } else { m.copy_of(logits, n * v) };
+    m.call(
+        BACKWARD,
+        &[n as u32, v as u32],
+        &[both, m.fixed.targets, kept[0], m.fixed.share],
+        rows(n),
+    );
+    m.share(made, 0, both);
     Ok(())
 }

@@ -11,7 +11,6 @@ const IGNORED: u32 = 0xffffffffu;
 @group(0) @binding(3) var<storage, read_write> scores: array<f32>; // losses, then 1 where the target is the first choice
 @group(0) @binding(3) var<storage, read> known: array<f32>; // the same stats
 @group(0) @binding(4) var<storage, read> share: array<f32>; // [0]: what one target counts
-@group(0) @binding(5) var<storage, read_write> dlogits: array<f32>;
 @group(0) @binding(1) var<storage, read_write> both: array<f32>; // logits, and then their gradient in their place
 
 // Not their ln Σ: a driver's logarithm may be so loose that a softmax from it is off by several last bits, all one way.
@@ -42,19 +41,6 @@ fn forward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: v
 
 @compute @workgroup_size(64)
 fn backward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let row = g.y * grid.x + g.x;
-    if row >= p.rows { return; }
-    let at = row * p.v;
-    let wanted = targets[row];
-    let each = select(share[0], 0.0, wanted == IGNORED);
-    for (var i = t; i < p.v; i += W) {
-        dlogits[at + i] = (exp(logits[at + i] - known[2u * row]) * known[2u * row + 1u] - select(0.0, 1.0, i == wanted)) * each;
-    }
-}
-
-// The same over the logits, where nothing else reads them.
-@compute @workgroup_size(64)
-fn backward_over(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let row = g.y * grid.x + g.x;
     if row >= p.rows { return; }
     let at = row * p.v;

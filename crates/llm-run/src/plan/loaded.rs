@@ -7,6 +7,7 @@ use crate::settings::{FURTHER, Setting};
 use llm_core::base::escape::paths;
 use llm_core::base::{Message, with_causes};
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
+use llm_core::optim::OptimizerRow;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
@@ -43,9 +44,15 @@ pub(super) fn load_on(models: &Models, path: &Path, base: Option<&Path>) -> Resu
 /// # Errors
 /// [`RunError::Core`] naming the file, and what to do about it.
 pub fn read_checkpoint(models: &Models, path: &Path, base: Option<&Path>) -> Result<Checkpoint> {
+    read_by(Checkpoint::load_on, models, path, base)
+}
+
+/// A way to read a checkpoint, on the file of a base, by the optimizers that there are.
+type Way = fn(&Path, Option<&Path>, &'static [OptimizerRow]) -> llm_core::Result<Checkpoint>;
+
+fn read_by(way: Way, models: &Models, path: &Path, base: Option<&Path>) -> Result<Checkpoint> {
     let base = base.map(to_load).transpose()?;
-    let read = Checkpoint::load_on(path, base.as_deref(), models.optimizers);
-    read.map_err(|e| with_way_out(e, path))
+    way(path, base.as_deref(), models.optimizers).map_err(|e| with_way_out(e, path))
 }
 
 /// [`load_on`] of weights that stay as they are, beside an adapter that learns: they may take less memory, see
@@ -54,9 +61,7 @@ pub fn read_checkpoint(models: &Models, path: &Path, base: Option<&Path>) -> Res
 /// # Errors
 /// As [`load_on`].
 pub(super) fn load_frozen(models: &Models, path: &Path, base: Option<&Path>) -> Result<Loaded> {
-    let base = base.map(to_load).transpose()?;
-    let read = Checkpoint::load_frozen(path, base.as_deref(), models.optimizers);
-    opened(models, path, read.map_err(|e| with_way_out(e, path))?)
+    opened(models, path, read_by(Checkpoint::load_frozen, models, path, base)?)
 }
 
 /// A run of a checkpoint that is read already; errors call it `path`.

@@ -79,7 +79,8 @@ fn every_flag_reaches_a_new_run() {
         for alias in flag.aliases() {
             assert_eq!(decided(&words(alias), ""), typed, "{alias}");
         }
-        let quote = if matches!(flag.kind, Kind::Word | Kind::List) { "'" } else { "" };
+        let quote =
+            if matches!(flag.kind, Kind::Word | Kind::List | Kind::Text) { "'" } else { "" };
         let file = format!("{} = {quote}{new}{quote}\n", flag.name.replace('-', "_"));
         assert_eq!(decided(&[], &file), typed, "{file}");
         // A comparison trains with it too.

@@ -158,7 +158,7 @@ impl Recipe {
             loss_on: LossOn::Answers,
             order: WindowOrder::Random,
             reward: String::new(),
-            group: 16,
+            group: 8,
             answer_length: 0,
             scaled: false,
             data: DataSource::NONE,

@@ -68,7 +68,7 @@ fn recipe() -> Recipe {
         loss_on: LossOn::All,
         order: WindowOrder::Passes,
         reward: "exact".into(),
-        group: 8,
+        group: 9,
         answer_length: 32,
         scaled: true,
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },

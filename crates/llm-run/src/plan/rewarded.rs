@@ -15,11 +15,10 @@ use llm_core::settings::{RECIPE, Value};
 use llm_core::train::Trainer;
 use llm_formats::imported::fine_tuning;
 
-/// Steps, questions of a step, answers to each, and the peak of the rate, where they are not given: sums of two
-/// numbers of two digits come from half to nearly all right.
+/// Steps, questions of a step and the peak of the rate, where they are not given: sums of two numbers of two digits
+/// come from half to nearly all right.
 const STEPS: u64 = 600;
 const QUESTIONS: usize = 32;
-const ANSWERS: u32 = 8;
 const RATE: f32 = 6e-4;
 
 /// The judge that is asked for.
@@ -42,7 +41,9 @@ pub(super) fn has_own_questions(recipe: &Recipe) -> bool {
 
 /// Refuses what rewards cannot be learned with, whatever is loaded.
 pub(super) fn check(options: &Options) -> Result<()> {
-    let Some(judge) = asked(options) else { return Ok(()) };
+    let Some(judge) = asked(options) else {
+        return if options.load.is_none() { check_about(options) } else { Ok(()) };
+    };
     if options.load.is_none() {
         return usage(message!(
             "{reward} {} needs a model that answers: name it with {load}",
@@ -70,15 +71,20 @@ pub(super) fn check(options: &Options) -> Result<()> {
     }
 }
 
+/// Refuses settings of rewards where there are none.
+fn check_about(options: &Options) -> Result<()> {
+    let about = ["group", "answer_length", "scaled"];
+    match about.into_iter().find(|name| options.given.contains_key(*name)) {
+        Some(name) => usage(message!("{} is about rewards: it needs {reward}", option(name))),
+        None => Ok(()),
+    }
+}
+
 /// Refuses what cannot be done to a run that learns from rewards, or begins to.
 pub(super) fn check_loaded(options: &Options, run: &Trainer) -> Result<()> {
     let judge = asked(options).unwrap_or(&run.recipe.reward);
     if judge.is_empty() {
-        let about = ["group", "answer_length", "scaled"];
-        return match about.into_iter().find(|name| options.given.contains_key(*name)) {
-            Some(name) => usage(message!("{} is about rewards: it needs {reward}", option(name))),
-            None => Ok(()),
-        };
+        return check_about(options);
     }
     if options.device != Device::Cpu {
         return usage(message!("rewards are learned on the processor: leave {device} out"));
@@ -103,7 +109,6 @@ pub(super) fn begun(models: &Models, options: &Options, loaded: Loaded) -> Resul
     let config = run.model.config();
     let mut recipe = Recipe {
         batch_size: QUESTIONS,
-        group: ANSWERS,
         seq_len: config.seq_len,
         total_steps: STEPS,
         optimizer: AdamW::NAME.into(),

@@ -149,7 +149,7 @@ mod tests {
             ("false", "it ended after 0 of 2 numbers"),
             ("echo 7", "it ended after 1 of 2 numbers"),
             ("echo nan", "it says 'nan', which is no number"),
-            ("printf 'a\\033b\\n'", "it says 'a\\u{1b}b', which is no number"),
+            ("printf 'a\\033b\\n'", "it says 'a\\x1Bb', which is no number"),
         ] {
             assert_eq!(judged(command, 2).unwrap_err(), why, "{command}");
         }

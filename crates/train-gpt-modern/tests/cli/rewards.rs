@@ -8,7 +8,7 @@ use workspace_tests::cli_support::{Sandbox, TINY};
 fn base() -> Sandbox {
     let sandbox = sandbox();
     let line = |i: usize| {
-        let answer = if i % 3 == 0 { "b" } else { "a" };
+        let answer = if i.is_multiple_of(3) { "b" } else { "a" };
         format!("{{\"prompt\": \"{}\", \"completion\": \"{answer}\"}}\n", i % 10)
     };
     sandbox.write("chats.jsonl", (0..60).map(line).collect::<String>().as_bytes());
@@ -97,7 +97,16 @@ fn what_a_program_said_is_not_asked_again() {
     // 6 steps of 16 answers; of the step that it died in, those of the second micro-batch once more.
     assert!((96..=96 + 16).contains(&asked()), "{}", asked());
     sandbox.write("asked", b"");
-    sandbox.ok(&words("sh judge.sh", "whole", &data));
+    sandbox.ok(&words("sh judge.sh", "whole", &[&data[..], &["--keep", "2"]].concat()));
+    assert_eq!(asked(), 96);
+    same(&sandbox, ["whole", "run"]);
+    // As after a kill: the checkpoint does not know the last two steps, whose rewards are there.
+    let folder = std::fs::read_dir(sandbox.path("whole/ckpt")).unwrap();
+    let earlier = folder
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.file_name().unwrap().to_string_lossy().ends_with('4'));
+    std::fs::copy(earlier.unwrap(), sandbox.path("whole/ckpt/last")).unwrap();
+    sandbox.ok(&["--load", "whole", "--gen", "0"]).says(&["at step 4", "at step 6"]);
     assert_eq!(asked(), 96);
     same(&sandbox, ["whole", "run"]);
     let line = String::from_utf8(sandbox.read("asked")).unwrap();
@@ -116,7 +125,7 @@ fn a_program_that_says_no_number_ends_the_step_with_one_line() {
         ("yes nan", "it says 'nan', which is no number"),
         ("sleep 100", "it says nothing for 0.3 s, after 0 of 8 numbers"),
         (
-            "sh -c 'for i in 1 2 3 4 5; do echo 1; done; sleep 100'",
+            "sh -c 'for i in 1 2 3 4 5; do echo 1; done; exec sleep 100'",
             "for 0.3 s, after 5 of 8 numbers",
         ),
     ] {

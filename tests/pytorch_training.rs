@@ -14,7 +14,7 @@ use workspace_tests::fixture::Fixture;
 const TOL: f64 = 1e-5;
 
 /// The fixture's model with its weights. One head runs in core, more in the variant.
-fn model(f: &Fixture) -> TinyGPT {
+pub fn model(f: &Fixture) -> TinyGPT {
     let n = |name: &str| f.meta(name) as usize;
     let config = Config {
         norm_affine: f.flag("norm_affine"),

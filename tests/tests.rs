@@ -28,6 +28,7 @@ mod pytorch_modules;
 mod pytorch_ops;
 mod pytorch_training;
 mod random_shapes;
+mod rewards;
 mod rounded_products;
 mod training;
 mod writers;

@@ -89,6 +89,15 @@ pub enum Event<'a> {
         /// The update was left out, see `--skip-spikes`.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         skipped: bool,
+        /// The mean reward, with `--reward`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reward: Option<f64>,
+        /// Share of the questions whose answers differ in their rewards.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        differ: Option<f64>,
+        /// Mean length of an answer, in tokens.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        length: Option<f64>,
     },
     /// A measurement on unseen data.
     Eval {
@@ -242,6 +251,9 @@ mod tests {
                 grad_norm: 0.1,
                 tokens_per_s: 1.0,
                 skipped: false,
+                reward: None,
+                differ: None,
+                length: None,
             });
             let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(value["event"], "step");

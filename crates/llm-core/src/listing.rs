@@ -21,7 +21,7 @@
 //! | `slice` | x | `axis`, `start` |
 //! | `concat` | as many as there are | `axis` |
 //! | `transpose` | x | `a`, `b`: the two axes |
-//! | `cross_entropy` | logits | `targets` |
+//! | `cross_entropy` | logits | `targets`; `weights` where they have some |
 //!
 //! Ops of llm-courses: `permute` says its `axes`, `softmax` that rows of −∞ give `zeros`,
 //! `attention_weights` (q, k) its `heads`, `scale` and, if there is one, `mask`, `weighted_sum` (p, v)

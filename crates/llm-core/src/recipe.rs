@@ -123,6 +123,14 @@ pub struct Recipe {
     pub loss_on: LossOn,
     /// In which order windows are learned.
     pub order: WindowOrder,
+    /// What judges the answers that the model writes and learns from; empty: it learns from its data.
+    pub reward: String,
+    /// Answers to a question, whose rewards are compared with each other.
+    pub group: u32,
+    /// Most tokens of an answer; 0: twice the longest one that is known.
+    pub answer_length: u32,
+    /// Whether rewards less their mean are divided by their standard deviation.
+    pub scaled: bool,
     /// What it learns from.
     pub data: DataSource,
     /// The validation data, when it is not a part of `data`.
@@ -149,6 +157,10 @@ impl Recipe {
             val_frac: 0.0,
             loss_on: LossOn::Answers,
             order: WindowOrder::Random,
+            reward: String::new(),
+            group: 8,
+            answer_length: 0,
+            scaled: false,
             data: DataSource::NONE,
             val_data: None,
         }
@@ -237,6 +249,8 @@ impl Recipe {
         let fits = self.clip >= 0.0 && self.clip.is_finite();
         let reason = message!("{} is not a finite number of 0 or more", self.clip);
         Error::unless(fits, "clip", reason)?;
+        let within = (2..=1 << 12).contains(&self.group);
+        Error::unless(within, "group", message!("{} is outside 2..=4096", self.group))?;
         let within = (0.0..1.0).contains(&self.val_frac);
         Error::unless(within, "val_frac", message!("{} is outside 0..1", self.val_frac))?;
         self.schedule.check()?;

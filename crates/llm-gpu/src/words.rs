@@ -1,6 +1,7 @@
 //! What the host uploads before each part of a step, as words of 32 bits for rooms.
 
 use crate::error::{GpuError, Result};
+use crate::ops::LOSS;
 use crate::plan::Room;
 use crate::planned::Planned;
 use llm_core::message;
@@ -15,8 +16,11 @@ impl Planned {
     ///
     /// # Errors
     /// [`GpuError::List`] when the batch has other or longer rows than the one that was listed, a token is
-    /// beyond the vocabulary, or no target counts.
+    /// beyond the vocabulary, or no target counts; [`GpuError::NoKernels`] when targets have weights.
     pub fn words(&self, batch: &Batch, micro: u32) -> Result<Vec<Words>> {
+        if batch.weights.is_some() {
+            return Err(GpuError::no(LOSS, message!("for targets with weights")));
+        }
         let batch = &*batch.padded(self.batches.shape[1]);
         if batch.shape != self.batches.shape {
             return Err(self.batches.refused(batch));

@@ -7,6 +7,7 @@ use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
 use llm_run::budget::Unused;
 use llm_run::data::Report;
+use llm_run::log::Rewarded;
 use llm_run::training::{Early, Event};
 
 /// What happened, in a line; `None` for what is no line of its own, or is best said with what to do
@@ -15,9 +16,25 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
     Some(match event {
         Event::Note(note) => crate::note(note),
         Event::Noted(note) => (*note).clone(),
-        Event::Step { report, done, total, rate, due: true } => {
-            step(report, [*done, *total], *rate)
+        Event::Step { report, done, total, rate, due: true, rewards } => {
+            let line = step(report, [*done, *total], *rate);
+            match rewards {
+                None => line,
+                Some(Rewarded { reward, differ, length, .. }) => message!(
+                    "{}  reward={:.3}  differ={:.2}  length={:.1}",
+                    line,
+                    reward,
+                    differ,
+                    length
+                ),
+            }
         }
+        Event::Unrewarded { steps, reward } => message!(
+            "warning: in {} steps no two answers to one question had different rewards (all {:.3} on average): \
+             nothing can be learned; a model that is sometimes right, or easier questions, would learn",
+            steps,
+            reward
+        ),
         Event::PlannedAgain { steps, before, .. } => {
             message!(
                 "planned again by the time that steps take: {steps} {} in place of {}",

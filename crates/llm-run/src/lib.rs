@@ -18,6 +18,7 @@
 //! | [`data`] | training and validation data |
 //! | [`talk`] | a conversation with a model |
 //! | [`tasks`] | question sets, and how often a model's answer is right |
+//! | [`rewards`] | answers that a model writes, is judged by and learns from |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`device`] | who computes the steps: the CPU, or a GPU |
 //! | [`options`] | what a run is asked for |
@@ -54,6 +55,8 @@ pub mod data;
 pub mod talk;
 
 pub mod tasks;
+
+pub mod rewards;
 
 pub mod tokenizers;
 

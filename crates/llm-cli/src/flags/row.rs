@@ -43,6 +43,8 @@ pub enum Kind {
     List,
     /// One of some words.
     Word,
+    /// Any text.
+    Text,
 }
 
 impl Flag {
@@ -54,6 +56,7 @@ impl Flag {
             Value::Whole(_) => Kind::Whole(spelling.most),
             Value::Float(_) => Kind::F32,
             Value::Double(_) => Kind::F64,
+            _ if setting.name == "reward" => Kind::Text,
             _ if setting.choices().is_empty() && setting.name != "optimizer" => Kind::List,
             _ => Kind::Word,
         };
@@ -100,6 +103,7 @@ impl Flag {
             Kind::F32 | Kind::F64 => "X",
             Kind::List => "N,..",
             Kind::Word => "KIND",
+            Kind::Text => "TEXT",
         });
         let arg = Arg::new(self.name).long(self.name).value_name(placeholder);
         let arg = arg.visible_aliases(self.aliases()).help(self.help()).help_heading(heading);
@@ -119,6 +123,7 @@ impl Flag {
                 Some(Value::Text(list.join(",")))
             }
             Kind::Word => matches.get_one(id).cloned(),
+            Kind::Text => matches.get_one(id).cloned().map(Value::Text),
         }
     }
 
@@ -130,6 +135,7 @@ impl Flag {
             Kind::F32 => value_parser!(f32).into(),
             Kind::F64 => value_parser!(f64).into(),
             Kind::Word => word_parser(self.words()),
+            Kind::Text => value_parser!(String),
         }
     }
 }

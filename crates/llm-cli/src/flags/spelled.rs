@@ -93,6 +93,9 @@ pub(super) const SPELLED: &[Spelling] = &[
             /// zh: 打乱后一遍一遍地学：全部学过才会再次出现
             "passes",
     ]),
+    Spelling::of("reward").value("JUDGE").often(),
+    Spelling::of("group").value("G").up_to(u32::MAX),
+    Spelling::of("answer_length").up_to(u32::MAX),
     Spelling::of("dropout").value("P").often(),
     Spelling::of("lr").or(&["learning-rate"]).often(),
     Spelling::of("schedule").often().words(described![

@@ -212,7 +212,7 @@ impl TokenDataset {
             }
         }
         let step_targets = alone.map(|(_, targets)| targets);
-        Ok(Batch { inputs, targets, shape: [b, t], origin, step_targets })
+        Ok(Batch { inputs, targets, weights: None, shape: [b, t], origin, step_targets })
     }
 
     /// The lengths that rows of passages may have, each once; none of a text, all rows of which are as long as asked

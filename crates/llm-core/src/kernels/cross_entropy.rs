@@ -38,28 +38,47 @@ pub fn row_losses<'a>(
     rows.map(|((lse, row), &t)| if t == IGNORED { 0.0 } else { lse - row[t as usize] })
 }
 
-/// logits ← scale·(softmax(logits) − 1{target}), in place: the gradient of `scale`·Σ losses. Of
-/// rows whose target is [`IGNORED`] it is 0.
+/// Σₙ wₙ·lossesₙ in f64; without weights all are 1.
+pub fn weighted_sum(losses: impl Iterator<Item = f32>, weights: Option<&[f32]>) -> f64 {
+    match weights {
+        None => losses.map(f64::from).sum(),
+        Some(w) => losses.zip(w).map(|(loss, &w)| f64::from(w) * f64::from(loss)).sum(),
+    }
+}
+
+/// logits[n] ← scale·wₙ·(softmax(logits[n]) − 1{target}), in place: the gradient of `scale`·Σ wₙ·lossesₙ, all
+/// wₙ 1 without weights. Of rows whose target is [`IGNORED`] it is 0.
 pub fn backward_in_place(
     logits: &mut [f32],
     lse: &[f32],
     targets: &[TokenId],
+    weights: Option<&[f32]>,
     width: usize,
     scale: f32,
 ) {
     parallel::rows(logits, width, HEAVY, |first, rows| {
-        let n = rows.len() / width;
-        backward_rows(rows, &lse[first..first + n], &targets[first..first + n], width, scale);
+        let these = first..first + rows.len() / width;
+        let weights = weights.map(|w| &w[these.clone()]);
+        backward_rows(rows, &lse[these.clone()], &targets[these], weights, width, scale);
     });
 }
 
 simd_kernel! {
-    fn backward_rows(logits: &mut [f32], lse: &[f32], targets: &[TokenId], width: usize, scale: f32) {
-        for ((row, &lse), &t) in logits.chunks_exact_mut(width).zip(lse).zip(targets) {
+    fn backward_rows(
+        logits: &mut [f32],
+        lse: &[f32],
+        targets: &[TokenId],
+        weights: Option<&[f32]>,
+        width: usize,
+        scale: f32,
+    ) {
+        let rows = logits.chunks_exact_mut(width).zip(lse).zip(targets);
+        for (n, ((row, &lse), &t)) in rows.enumerate() {
             if t == IGNORED {
                 row.fill(0.0);
                 continue;
             }
+            let scale = weights.map_or(scale, |w| scale * w[n]);
             for v in row.iter_mut() {
                 *v = scale * exp::<FMA>(*v - lse);
             }
@@ -80,27 +99,32 @@ mod tests {
                 (0..rows * width).map(|i| ((i * 37) % 61) as f32 - 30.0).collect();
             let target = |n: usize| if n == 3 { IGNORED } else { ((n * 5) % width) as TokenId };
             let targets: Vec<TokenId> = (0..rows).map(target).collect();
+            let weights = [0.5, -1.5, 0.0, 9.0, 1.0, 2.0, -0.25];
             let mut lse = vec![f32::NAN; rows];
             log_sum_exp(&mut lse, &logits, width);
             let losses: Vec<f32> = row_losses(&lse, &logits, &targets, width).collect();
-            let mut grad = logits.clone();
-            backward_in_place(&mut grad, &lse, &targets, width, 0.5);
-            for n in 0..rows {
-                let row = &logits[n * width..][..width];
-                if targets[n] == IGNORED {
-                    assert_eq!(
-                        (losses[n], &grad[n * width..][..width]),
-                        (0.0, &vec![0.0; width][..])
-                    );
-                    continue;
+            for weights in [None, Some(&weights[..])] {
+                let mut grad = logits.clone();
+                backward_in_place(&mut grad, &lse, &targets, weights, width, 0.5);
+                let mut all = 0.0;
+                for n in 0..rows {
+                    let (row, grad) = (&logits[n * width..][..width], &grad[n * width..][..width]);
+                    if targets[n] == IGNORED {
+                        assert_eq!((losses[n], grad), (0.0, &vec![0.0; width][..]));
+                        continue;
+                    }
+                    let w = weights.map_or(1.0, |w| f64::from(w[n]));
+                    let sum: f64 = row.iter().map(|&v| f64::from(v).exp()).sum();
+                    let t = targets[n] as usize;
+                    let loss = sum.ln() - f64::from(row[t]);
+                    assert!((f64::from(losses[n]) - loss).abs() < 1e-5);
+                    all += w * loss;
+                    for v in 0..width {
+                        let p = f64::from(row[v]).exp() / sum - f64::from(u8::from(v == t));
+                        assert!((f64::from(grad[v]) - 0.5 * w * p).abs() < 2e-6 * w.abs().max(1.0));
+                    }
                 }
-                let sum: f64 = row.iter().map(|&v| f64::from(v).exp()).sum();
-                let t = targets[n] as usize;
-                assert!((f64::from(losses[n]) - (sum.ln() - f64::from(row[t]))).abs() < 1e-5);
-                for v in 0..width {
-                    let p = f64::from(row[v]).exp() / sum - f64::from(u8::from(v == t));
-                    assert!((f64::from(grad[n * width + v]) - 0.5 * p).abs() < 2e-6);
-                }
+                assert!((weighted_sum(losses.iter().copied(), weights) - all).abs() < 1e-4);
             }
         }
     }

@@ -15,12 +15,15 @@ pub struct Batch {
     pub inputs: buffer::Tokens,
     /// `[B, T]`, flat: `inputs` moved by one; [`Batch::IGNORED`] where nothing is to be learned.
     pub targets: buffer::Tokens,
+    /// `[B, T]`, flat: what each target's loss is multiplied by, such as the advantage of an answer; `None`: all
+    /// by 1. It changes no count.
+    pub weights: Option<Vec<f32>>,
     /// `[B, T]`.
     pub shape: [usize; 2],
     /// Where it comes from; dropout draws its masks from this.
     pub origin: Origin,
-    /// Targets that count in the whole step, where its micro-batches may have unlike numbers of them;
-    /// `None`: each micro-batch counts the same.
+    /// N of the whole step, where its micro-batches may have unlike numbers of targets: those that count, or any
+    /// number that their sum is to be divided by; `None`: each micro-batch counts the same.
     pub step_targets: Option<u64>,
 }
 
@@ -83,7 +86,8 @@ impl Batch {
         shape: [usize; 2],
     ) -> Batch {
         let (inputs, targets) = (inputs.into(), targets.into());
-        Batch { inputs, targets, shape, origin: Origin::default(), step_targets: None }
+        let (weights, origin, step_targets) = (None, Origin::default(), None);
+        Batch { inputs, targets, weights, shape, origin, step_targets }
     }
 
     /// This batch with rows of `seq_len` tokens at least; what they lack is padding, which counts for
@@ -102,7 +106,11 @@ impl Batch {
             wide
         };
         let (inputs, targets) = (wide(&self.inputs, 0), wide(&self.targets, Batch::IGNORED));
-        Cow::Owned(Batch { inputs, targets, shape: [b, seq_len], ..*self })
+        let weights = self.weights.as_ref().map(|weights| {
+            let padded = |row: &[f32]| [row, &vec![0.0; seq_len - t]].concat();
+            weights.chunks_exact(t).flat_map(padded).collect()
+        });
+        Cow::Owned(Batch { inputs, targets, weights, shape: [b, seq_len], ..*self })
     }
 
     /// How many targets count.

@@ -173,7 +173,7 @@ impl TinyGPT {
         logits
     }
 
-    /// Mean cross entropy of the batch's targets, in nats. In training with dropout, if the settings
+    /// Mean cross entropy of the batch's targets, in nats, each times its weight where they have some. In training with dropout, if the settings
     /// ask for it; the masks follow from the batch's origin.
     ///
     /// # Shapes
@@ -188,14 +188,15 @@ impl TinyGPT {
             Mode::Training => Dropout::new(self.config().dropout, seed, step, first_row),
             Mode::Evaluation => None,
         };
+        let weights = batch.weights.as_deref();
         if self.adapter().is_some() {
             let (h, (w, tied)) = (self.before_head(batch, dropout)?, self.head_matrix());
-            return ops::head_loss(&h, w, self.b_lm.as_ref(), tied, &batch.targets);
+            return ops::head_loss(&h, w, self.b_lm.as_ref(), tied, &batch.targets, weights);
         }
         let logits = self.run(&batch.inputs, batch.shape, None, dropout)?;
         let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config().vocab_size])?;
         drop(logits); // now the gradient may be written over them
-        ops::cross_entropy(&rows, &batch.targets)
+        ops::weighted_cross_entropy(&rows, &batch.targets, weights)
     }
 
     /// Shows `each` position that has a target, with −ln p of that and all scores there, some positions at a time:

@@ -1,9 +1,12 @@
 //! head_loss: the output head and the loss in one, where the head learns nothing.
 
+use super::cross_entropy::expect_weights;
 use super::expect_shape;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Buffer;
-use crate::kernels::cross_entropy::{IGNORED, backward_in_place, log_sum_exp, row_losses};
+use crate::kernels::cross_entropy::{
+    IGNORED, backward_in_place, log_sum_exp, row_losses, weighted_sum,
+};
 use crate::kernels::gemm::{Execution, Factor, matrix, matrix_mut, multiply};
 use crate::message;
 use crate::profile::span;
@@ -12,14 +15,15 @@ use crate::tensor::Tensor;
 /// Rows whose scores are there at the same time.
 pub const HEAD_PIECE: usize = 256;
 
-/// [`cross_entropy`](super::cross_entropy) of h·W + b, where neither W nor b wants a gradient. The scores are
+/// [`cross_entropy`](super::cross_entropy) of h·W + b, where neither W nor b wants a gradient; where targets have
+/// `weights`, the mean over them of wₙ times each loss, `L = −(1/N′)·Σₙ wₙ·ln pₙ`. The scores are
 /// computed for some rows at a time, those of rows whose target is ignored not at all, and h's gradient at once.
 ///
 /// # Shapes
-/// `h [N, C]`, `w [C, V]`, or `[V, C]` if it is `tied`, `b [V]`, `targets [N]` to `[1]`.
+/// `h [N, C]`, `w [C, V]`, or `[V, C]` if it is `tied`, `b [V]`, `targets [N]`, `weights [N]` to `[1]`.
 ///
 /// # Gradient
-/// dh = dL·(softmax(h·W + b) − 1{target})·Wᵀ/N′, N′ the targets that are not ignored.
+/// dhₙ = dL·wₙ·(softmax(hₙ·W + b) − 1{target})·Wᵀ/N′, N′ the targets that are not ignored.
 ///
 /// # Errors
 /// As [`cross_entropy`](super::cross_entropy); [`Error::Config`] when W or b wants a gradient.
@@ -29,8 +33,10 @@ pub fn head_loss(
     b: Option<&Tensor>,
     tied: bool,
     targets: &[TokenId],
+    weights: Option<&[f32]>,
 ) -> Result<Tensor> {
     let _span = span("head_loss");
+    expect_weights("head_loss", targets, weights)?;
     let head = Head::of(h, w, b, tied, targets)?;
     let frozen = !w.wants_grad() && b.is_none_or(|b| !b.wants_grad()) && w.adapter().is_none();
     Error::unless(frozen, "head_loss", message!("the head learns"))?;
@@ -42,12 +48,13 @@ pub fn head_loss(
     let (scale, mut total) = (1.0 / counted.len() as f32, 0.0);
     for places in counted.chunks(HEAD_PIECE) {
         let Scores { mut x, mut y, targets, lse } = head.scores(places);
-        total += row_losses(&lse, &y, &targets, v).map(f64::from).sum::<f64>();
+        let weights = weights.map(|w| places.iter().map(|&i| w[i]).collect::<Vec<f32>>());
+        total += weighted_sum(row_losses(&lse, &y, &targets, v), weights.as_deref());
         if dh.is_empty() {
             continue;
         }
         let (m, work) = (places.len(), head.work);
-        backward_in_place(&mut y, &lse, &targets, v, scale);
+        backward_in_place(&mut y, &lse, &targets, weights.as_deref(), v, scale);
         let lift = work.precision.lift(&y);
         if lift != 1.0 {
             y.iter_mut().for_each(|y| *y *= lift);
@@ -167,7 +174,8 @@ impl<'a> Head<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::{cross_entropy, linear_lastdim, linear_tied, mul_scalar};
+    use crate::ops::cross_entropy::weighted_cross_entropy;
+    use crate::ops::{linear_lastdim, linear_tied, mul_scalar};
 
     /// More rows than a piece has, every third without a target.
     #[test]
@@ -180,12 +188,15 @@ mod tests {
         let targets: Vec<TokenId> = (0..n).map(target).collect();
         let h = Tensor::parameter_from_vec(&[n, c], numbers(n * c, 37)).unwrap();
         let b = Tensor::from_vec(&[v], numbers(v, 11)).unwrap();
-        for (tied, b) in [(false, None), (true, None), (false, Some(&b))] {
+        let of_all = numbers(n, 29);
+        let kinds = [(false, None), (true, None), (false, Some(&b))];
+        let weighted = [None, Some(&of_all[..])];
+        for ((tied, b), weights) in kinds.iter().flat_map(|kind| weighted.map(|w| (*kind, w))) {
             let shape = if tied { [v, c] } else { [c, v] };
             let w = Tensor::from_vec(&shape, numbers(c * v, 53)).unwrap();
             let scores = if tied { linear_tied(&h, &w, b) } else { linear_lastdim(&h, &w, b) };
-            let whole = cross_entropy(&scores.unwrap(), &targets).unwrap();
-            let pieces = head_loss(&h, &w, b, tied, &targets).unwrap();
+            let whole = weighted_cross_entropy(&scores.unwrap(), &targets, weights).unwrap();
+            let pieces = head_loss(&h, &w, b, tied, &targets, weights).unwrap();
             assert!((whole.item() - pieces.item()).abs() < 1e-6);
             let d = |loss: Tensor| {
                 let grads = mul_scalar(&loss, 0.5).unwrap().backward().unwrap();
@@ -196,10 +207,12 @@ mod tests {
             assert!(far < 1e-8, "{far}");
         }
         let w = Tensor::parameter_from_vec(&[c, v], numbers(c * v, 53)).unwrap();
-        assert!(head_loss(&h, &w, None, false, &targets).is_err());
-        assert!(head_loss(&h, &w.detach(), None, false, &targets[1..]).is_err());
-        assert!(head_loss(&h, &w.detach(), None, false, &vec![IGNORED; n]).is_err());
-        let far = head_loss(&h, &w.detach(), None, false, &vec![v as TokenId; n]);
+        assert!(head_loss(&h, &w, None, false, &targets, None).is_err());
+        assert!(head_loss(&h, &w.detach(), None, false, &targets[1..], None).is_err());
+        assert!(head_loss(&h, &w.detach(), None, false, &vec![IGNORED; n], None).is_err());
+        let other = head_loss(&h, &w.detach(), None, false, &targets, Some(&of_all[1..]));
+        assert!(matches!(other, Err(Error::Shape { .. })));
+        let far = head_loss(&h, &w.detach(), None, false, &vec![v as TokenId; n], None);
         assert!(matches!(far, Err(Error::TokenOutOfRange { .. })));
     }
 }

@@ -55,6 +55,7 @@ pub use context::Context;
 #[doc(hidden)]
 pub use context::NORM_EPS;
 pub use cross_entropy::cross_entropy;
+pub(crate) use cross_entropy::weighted_cross_entropy;
 pub use dropout::dropout;
 pub use elementwise::{add, add_scalar, mean, mul, mul_scalar, sub, sum};
 pub use embedding::embedding;

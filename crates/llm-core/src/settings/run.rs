@@ -47,4 +47,8 @@ pub const RECIPE: &[Row<Recipe>] = &[
     row!("train.val_frac", val_frac, "val_frac"),
     row!(later "train.loss_on", loss_on, "loss_on"),
     row!(later "train.order", order, "order"),
+    row!(later "train.reward", reward, "reward"),
+    row!(later "train.group", group, "group"),
+    row!(later "train.answer_length", answer_length, "answer_length"),
+    row!(later "train.scaled", scaled, "scaled"),
 ];

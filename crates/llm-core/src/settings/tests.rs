@@ -67,6 +67,10 @@ fn recipe() -> Recipe {
         val_frac: 0.375,
         loss_on: LossOn::All,
         order: WindowOrder::Passes,
+        reward: "exact".into(),
+        group: 9,
+        answer_length: 32,
+        scaled: true,
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },
         val_data: Some(DataSource::Files {
             len: 30,
@@ -166,6 +170,10 @@ fn every_field_has_one_row() {
         val_frac: _,
         loss_on: _,
         order: _,
+        reward: _,
+        group: _,
+        answer_length: _,
+        scaled: _,
         data: _,
         val_data: _,
     } = recipe();
@@ -191,6 +199,10 @@ fn every_field_has_one_row() {
         "val_frac",
         "loss_on",
         "order",
+        "reward",
+        "group",
+        "answer_length",
+        "scaled",
     ];
     assert_eq!(
         RECIPE.iter().map(|row| row.key).collect::<Vec<_>>(),

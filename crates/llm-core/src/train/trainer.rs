@@ -73,7 +73,8 @@ impl Trainer {
     /// optimizer as they are.
     ///
     /// # Errors
-    /// As [`Trainer::step`], [`Error::Stopped`] when a hook gave the step up, and the hook's own.
+    /// As [`Trainer::step`]; [`Error::Config`] where the run learns from rewards and `work` does not give any, or
+    /// the other way round; [`Error::Stopped`] when a hook gave the step up, and the hook's own.
     pub fn step_with(
         &mut self,
         data: &TokenDataset,
@@ -81,6 +82,8 @@ impl Trainer {
         hooks: &mut dyn Hooks,
     ) -> Result<StepReport> {
         let Trainer { model, optimizer, recipe, step } = self;
+        let why = message!("the run learns from rewards, which nobody here gives");
+        Error::unless(recipe.reward.is_empty() != work.rewards(), "reward", why)?;
         let (step, optimizer) = (*step, optimizer.as_mut());
         let all = u64::from(recipe.accum);
         let Range { start, end } = micro_batches(work.rank(), work.size(), all)?;

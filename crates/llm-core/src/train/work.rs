@@ -109,6 +109,11 @@ pub trait Work: Debug + Send {
         Ok(())
     }
 
+    /// Whether the model writes answers in place of the targets that it is given, and learns from their rewards.
+    fn rewards(&self) -> bool {
+        false
+    }
+
     /// The number of this process, from 0.
     fn rank(&self) -> usize {
         0

@@ -27,10 +27,18 @@ impl Conversations {
 
     /// The turns before the first answer of the first conversation that has one.
     pub fn question(&self) -> Option<Vec<Turn>> {
-        self.all.iter().find_map(|said| {
+        self.questions().find_map(|(turns, answer)| answer.map(|_| turns))
+    }
+
+    /// The turns before the first answer of each conversation that does not begin with one, and that answer, if there
+    /// is one.
+    pub fn questions(&self) -> impl Iterator<Item = (Vec<Turn>, Option<String>)> {
+        self.all.iter().filter_map(|said| {
             let Line::Turns(turns) = &said.what else { return None };
-            let answer = turns.iter().position(|turn| turn.role == ASSISTANT)?;
-            (answer > 0).then(|| turns[..answer].to_vec())
+            let answer = turns.iter().position(|turn| turn.role == ASSISTANT);
+            let (question, rest) = turns.split_at(answer.unwrap_or(turns.len()));
+            let answer = rest.first().map(|turn| turn.content.clone());
+            (!question.is_empty()).then(|| (question.to_vec(), answer))
         })
     }
 }

@@ -85,7 +85,7 @@ impl Serialize for Report {
 
 impl Validation {
     /// All of a text, in windows of `seq_len`.
-    pub(super) fn of(data: TokenDataset, seq_len: usize, tokenizer: Arc<dyn Tokenizer>) -> Self {
+    pub(crate) fn of(data: TokenDataset, seq_len: usize, tokenizer: Arc<dyn Tokenizer>) -> Self {
         Validation { windows: data.windows(seq_len), data, tokenizer, stories: None, about: None }
     }
 

@@ -6,6 +6,7 @@
 //! | `metrics.csv`, `metrics.jsonl` | every step in numbers ([`Row`]) |
 //! | `samples.jsonl` | what the model wrote on the way ([`Sample`]) |
 //! | `heads.jsonl` | what heads look at and what they carry, of the stories ([`HeadMoment`]) |
+//! | `rewards.jsonl` | the rewards of each step ([`Rewarded`]), and what a program said of answers |
 //! | `config.toml` | the settings |
 //! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
 //!
@@ -41,6 +42,7 @@
 //! | `step_lines` | files with a line of JSON for a step |
 //! | `samples` | what the model wrote on the way |
 //! | `head_moments` | what heads look at and what they carry |
+//! | `rewarded` | what the rewards of steps were |
 //! | `curves` | the losses of a log as a few hundred points |
 
 mod row;
@@ -61,6 +63,8 @@ mod samples;
 
 mod head_moments;
 
+mod rewarded;
+
 mod curves;
 
 #[cfg(test)]
@@ -73,8 +77,16 @@ pub const PICTURE: &str = "loss.svg";
 pub(crate) const CONFIG: &str = "config.toml";
 
 /// The names of the files that this crate writes into a run's folder.
-pub const FILES: [&str; 7] =
-    [CONFIG, PICTURE, "metrics.csv", "metrics.jsonl", info::FILE, Sample::NAME, HeadMoment::NAME];
+pub const FILES: [&str; 8] = [
+    CONFIG,
+    PICTURE,
+    "metrics.csv",
+    "metrics.jsonl",
+    info::FILE,
+    Sample::NAME,
+    HeadMoment::NAME,
+    Rewarded::NAME,
+];
 
 pub use aside::others_aside;
 pub(crate) use aside::suffixed;
@@ -82,6 +94,7 @@ pub use curves::{Curves, Point, rows};
 pub use head_moments::HeadMoment;
 pub(crate) use info::put;
 pub use info::{Forgotten, RunInfo, RunResult, RunState};
+pub use rewarded::{Rewarded, Said};
 pub use row::{Format, Row};
 pub use run_log::RunLog;
 pub use samples::Sample;

@@ -2,6 +2,7 @@
 
 use super::checks::named_by_option;
 use super::loaded::Loaded;
+use super::rewarded;
 use crate::error::{Result, option, usage};
 use crate::models::Models;
 use crate::note::Note;
@@ -47,7 +48,7 @@ pub(super) fn begun(
     path: &Path,
 ) -> Result<Loaded> {
     let Loaded { run, tokenizer, .. } = loaded;
-    if options.data.is_empty() {
+    if options.data.is_empty() && !rewarded::is_asked(options) {
         return usage(message!("{lora} {}: name the text that it learns with {data}", rank));
     }
     let config = run.model.config();
@@ -69,9 +70,10 @@ pub(super) fn begun(
     Ok(Loaded { run, tokenizer, has_optimizer: false })
 }
 
-/// Whether it is a run that [`begun`] made, and that has no data yet.
+/// Whether it is a run that [`begun`] or [`rewarded::begun`] made, and that has no data yet.
 pub(super) fn is_new(run: &Trainer) -> bool {
-    run.step == 0 && run.recipe.data == DataSource::NONE && run.model.adapter().is_some()
+    let begins = run.model.adapter().is_some() || !run.recipe.reward.is_empty();
+    run.step == 0 && run.recipe.data == DataSource::NONE && begins
 }
 
 /// The course of the rate over all steps, where it was not given.

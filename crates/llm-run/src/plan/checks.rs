@@ -91,9 +91,11 @@ pub(super) fn training_memory(
         Some(true) => footprint.optimizer() / members * (members - 1),
         _ => 0,
     };
+    let group = if recipe.reward.is_empty() { 1 } else { recipe.group as usize };
+    let rows = recipe.batch_size.saturating_mul(group);
     let all = match lengths {
         [] => footprint.training(recipe.batch_size, recipe.seq_len),
-        _ => footprint.training_of_lengths(recipe.batch_size, lengths.iter().copied()),
+        _ => footprint.training_of_lengths(rows, lengths.iter().copied()),
     };
     Ok(all.saturating_sub(elsewhere))
 }

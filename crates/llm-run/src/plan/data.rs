@@ -5,6 +5,7 @@ use super::fresh::fitted;
 use crate::data::{Data, Input, Reading, Validation, check_kind_of_data};
 use crate::error::{Result, RunError, option, usage};
 use crate::options::Options;
+use crate::rewards::{Questions, own_questions, questions};
 use llm_core::base::escape::paths;
 use llm_core::base::{Message, bytes};
 use llm_core::message;
@@ -27,7 +28,8 @@ pub(super) fn resumed(
     judged: bool,
     path: &Path,
     context: usize,
-) -> Result<Data> {
+) -> Result<(Data, Option<Questions>)> {
+    let rewards = !recipe.reward.is_empty();
     let reading = Reading::for_model(&**tokenizer, &recipe.data, options.data_as);
     let reading = match options.end_of_text {
         None => reading,
@@ -43,7 +45,16 @@ pub(super) fn resumed(
         }
     };
     let untrained = recipe.data == DataSource::NONE;
+    let own = own_questions(&recipe.reward);
     let input = match files.data.is_empty() {
+        _ if own.is_some() => {
+            let own = own.unwrap_or_default();
+            Some(Input::of_bytes(recipe.reward.clone(), own, reading)?)
+        }
+        true if untrained && rewards => {
+            let judge = &recipe.reward;
+            return usage(message!("{reward} {}: name the questions with {data}", judge));
+        }
         true => Input::again(&recipe.data, &[], reading)?,
         false => Some(options.files(&files.data, reading)?),
     };
@@ -89,13 +100,17 @@ pub(super) fn resumed(
         recipe.val_frac = 0.0; // trained on all of {data} from now on
     }
     check_kind_of_data(&options.given, &input)?;
+    if rewards {
+        let (data, questions) = questions(input, recipe, context, tokenizer)?;
+        return Ok((data, Some(questions)));
+    }
     if let Some(chats) = input.chats() {
         *tokenizer = tokenizers::talking(tokenizer.clone(), None, false)?;
         if !talked && !options.given.contains_key("seq") {
             recipe.seq_len = fitted(&chats.lengths(&**tokenizer)?).min(context);
         }
     }
-    Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)
+    Ok((Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)?, None))
 }
 
 /// The text of the run whose checkpoint is at `path`, as far as its folder remembers it.
@@ -111,7 +126,7 @@ fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: boo
     let files = TextFiles::of_run(&options, path);
     let (recipe, tokenizer) = (&mut recipe.clone(), &mut tokenizer.clone());
     let context = recipe.seq_len;
-    resumed(&options, &files, recipe, tokenizer, judged, path, context)
+    resumed(&options, &files, recipe, tokenizer, judged, path, context).map(|(data, _)| data)
 }
 
 /// The unseen part of that text.

@@ -3,6 +3,7 @@
 use super::checks::{named_by_option, require, steps_of, training_memory, unfit, without_a_course};
 use super::files::TextFiles;
 use super::loaded::Loaded;
+use super::rewarded;
 use super::run::Plan;
 use crate::data::{Cut, Data, Input, Reading, check_kind_of_data};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
@@ -182,6 +183,7 @@ const MOMENTUM: f32 = 0.9;
 
 /// Decides everything that needs neither files nor memory.
 pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
+    rewarded::check(options)?;
     let stories = options.data.is_empty();
     let (start, mut given) = (Start::choose(options.preset, stories), options.given.clone());
     if start == Start::Text && options.arch.is_none() {

@@ -11,6 +11,7 @@ mod fresh;
 mod habits;
 mod loaded;
 mod resume;
+mod rewarded;
 mod run;
 
 pub use apart::{Apart, load, load_beside, merged};
@@ -49,6 +50,7 @@ impl Plan {
     pub fn new(models: &Models, options: &Options, watch: &Watching<'_>) -> Result<Plan> {
         options.check_device()?;
         adapter::check(options)?;
+        rewarded::check(options)?;
         if options.forget.is_some() && options.load.is_none() {
             let why =
                 message!("{forget} measures what a trained model forgets: name it with {load}");

@@ -5,6 +5,7 @@ use super::checks::{named_by_option, require, steps_of, training_memory, unfit, 
 use super::data;
 use super::files::TextFiles;
 use super::loaded::{Loaded, load_frozen, load_on};
+use super::rewarded;
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
 use crate::device::Device;
@@ -24,6 +25,7 @@ use llm_core::train::Trainer;
 use llm_core::{AttentionSpec, Config, message};
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
@@ -37,6 +39,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 /// As [`Plan::new`] with [`Options::load`].
 pub fn taken_up(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
     let is_adapter = loaded.run.model.adapter().is_some();
+    rewarded::check_loaded(options, &loaded.run)?;
     if is_adapter && options.device != Device::Cpu {
         return usage(message!("an adapter learns on the processor: leave {device} out"));
     }
@@ -47,7 +50,12 @@ pub fn taken_up(models: &Models, options: &Options, loaded: Loaded, path: &Path)
         }
         asked => asked,
     };
-    let Some(rank) = rank else { return going_on(models, options, loaded, path) };
+    let rewards = rewarded::begins(options, &loaded.run);
+    let Some(rank) = rank else {
+        let loaded = if rewards { rewarded::begun(models, options, loaded)? } else { loaded };
+        let plan = going_on(models, options, loaded, path)?;
+        return Ok(Plan { begins: rewards, ..plan });
+    };
     let mut options = options.clone();
     if options.epochs.is_none() && !options.given.contains_key("steps") {
         options.epochs = Some(1.0);
@@ -97,7 +105,9 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     plan.notes.extend(data.and_then(|data| unfit(data, &plan.trainer.recipe)));
     if is_new {
         adapter::course(given, &mut plan.trainer.recipe);
-        plan.notes.extend(adapter::frozen_end(&plan.trainer.recipe, &plan.tokenizer));
+        let adapts = plan.trainer.model.adapter().is_some();
+        let frozen = adapts.then(|| adapter::frozen_end(&plan.trainer.recipe, &plan.tokenizer));
+        plan.notes.extend(frozen.flatten());
     } else
     // What was planned goes on as it was planned, to the byte.
     if given.contains_key("steps") || options.epochs.is_some() {
@@ -185,13 +195,19 @@ fn read_data(models: &Models, options: &Options, path: &Path, plan: &mut Plan) -
         true => TextFiles::typed(options),
         false => TextFiles::of_run(options, path),
     };
-    plan.data = Some(data::resumed(options, &files, recipe, tokenizer, learns, path, context)?);
+    let files = if rewarded::has_own_questions(recipe) { TextFiles::default() } else { files };
+    let read = data::resumed(options, &files, recipe, tokenizer, learns, path, context)?;
+    let (data, questions) = read;
+    (plan.data, plan.questions) = (Some(data), questions.map(Arc::new));
     if recipe.seq_len != seq_len {
         let [new, old] = [recipe.seq_len, seq_len].map(Value::from);
         plan.notes.push(Note::Replaces { option: "seq", new, old });
     }
     if learns {
-        let lengths = plan.data.as_ref().map_or_else(Vec::new, |data| data.train.row_lengths());
+        let lengths = match &plan.questions {
+            Some(of) => vec![of.longest + of.most],
+            None => plan.data.as_ref().map_or_else(Vec::new, |data| data.train.row_lengths()),
+        };
         plan.memory = checked_memory(models, options, trainer, true, &lengths)?;
     }
     if files.remembered {

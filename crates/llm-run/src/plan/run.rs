@@ -8,6 +8,7 @@ use crate::error::{Result, RunError};
 use crate::folder::{Target, is_same};
 use crate::note::Note;
 use crate::options::Options;
+use crate::rewards::Questions;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
@@ -26,13 +27,15 @@ pub struct Plan {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The training data; absent when there is no training, and no probe asks for it.
     pub data: Option<Data>,
+    /// The questions of a run that learns from rewards.
+    pub questions: Option<Arc<Questions>>,
     /// The text that shows what the model forgets, by its name.
     pub forget: Option<(String, Validation)>,
     /// Where the text comes from.
     pub files: TextFiles,
     /// The loaded file.
     pub loaded: Option<PathBuf>,
-    /// Whether a new adapter begins on it, so that it is another run's.
+    /// Whether a new adapter, or rewards, begin on it, so that it is another run's.
     pub begins: bool,
     /// Settings that differ from the loaded run's, to be said.
     pub notes: Vec<Note>,
@@ -71,6 +74,7 @@ impl From<Loaded> for Plan {
             steps: 0,
             tokenizer,
             data: None,
+            questions: None,
             forget: None,
             files: TextFiles::default(),
             loaded: None,

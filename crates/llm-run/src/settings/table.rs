@@ -12,7 +12,7 @@ use llm_core::settings::Value;
 /// Settings of core that a run may be asked for, in the order of a help. Keys, types and ranges are
 /// in the rows of `llm_core::settings`; how a setting is typed, where that is more than its name,
 /// is in `llm_cli::flags::spelled`, in the same order.
-pub const SETTINGS: [Setting; 29] = with_texts![
+pub const SETTINGS: [Setting; 33] = with_texts![
     /// Share of the data kept for validation, the last part [default: 0.1]
     /// zh: 留作验证的数据所占比例，取末尾 [默认：0.1]
     row("train.val_frac", "val_frac").starts(|start| Value::Double(start.of([0.1, 0.1, 0.0]))),
@@ -62,6 +62,20 @@ pub const SETTINGS: [Setting; 29] = with_texts![
     /// zh: 按什么次序学文本的窗口或各个故事
     row("train.order", "order")
         .starts(|start| Value::Text(start.of(["random", "passes", "random"]).into())),
+    /// With {load}: learn from rewards of answers that the model writes itself. arithmetic, sort and reverse have
+    /// their own questions; exact compares with the answers of {data}; anything else is a command, which gets a line
+    /// of JSON for each answer and prints a number for each
+    /// zh: 加 {load}：模型自己写回答，并从回答得到的奖励里学。arithmetic、sort、reverse 自带题目；exact 与 {data} 里的答案比较；其他的当作命令：每个回答给它一行 JSON，它为每个回答打印一个数
+    row("train.reward", "reward").applies(rewarded),
+    /// Answers to each question of a step, compared with each other [default: 8]
+    /// zh: 一步里每个问题写几个回答，相互比较 [默认：8]
+    row("train.group", "group").applies(rewarded),
+    /// Most tokens of such an answer; 0: twice the longest known one, or 64
+    /// zh: 这种回答最多几个词元；0：已知最长答案的两倍，没有答案则是 64
+    row("train.answer_length", "answer_length").applies(rewarded),
+    /// Divide rewards, less their mean, by their standard deviation (GRPO; without it Dr. GRPO)
+    /// zh: 奖励减去均值后再除以标准差（GRPO；不除则是 Dr. GRPO）
+    row("train.scaled", "scaled").applies(rewarded),
     /// Probability that a number inside the model is dropped in training [default: 0]
     /// zh: 训练时模型内部的一个数被丢弃的概率 [默认：0]
     row("model.dropout", "dropout"),
@@ -185,6 +199,11 @@ pub fn rate_for(steps: u64) -> f32 {
 /// Whether the rate falls, and so has an end and a horizon.
 fn falls(recipe: &Recipe) -> bool {
     recipe.schedule.kind != ScheduleKind::Constant
+}
+
+/// Whether the model learns from rewards.
+fn rewarded(recipe: &Recipe) -> bool {
+    !recipe.reward.is_empty()
 }
 
 fn warmup(recipe: &Recipe, given: &Given) -> u64 {

@@ -9,6 +9,7 @@ use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
+use crate::rewards::Latest;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SpikeGuard, StepReport, TimeLimit, Verdict, Work,
@@ -45,6 +46,7 @@ impl Training<'_> {
             skipped_in_a_row: 0,
             report: None,
             page_is_due: false,
+            differed: false,
         };
         course.run.face.event(&Event::Begin(plan.steps));
         match trainer.run(&data.train, &run, work, &mut course) {
@@ -53,6 +55,18 @@ impl Training<'_> {
                 self.interrupted(trainer, work)
             }
             Ok(ending) => Ok(ending),
+            // A program that judges says no number: what was learned before is kept.
+            Err(own @ Error::Hook(_)) if self.rewards.is_some() => {
+                work.before_saving(&trainer.model, trainer.optimizer.as_mut())?;
+                self.store.save((&*trainer).into(), self.face)?;
+                Err(match RunError::of_hook(own) {
+                    RunError::Data(why) if work.rank() == 0 => {
+                        let kept = self.store.safe(message!("{load} goes on"));
+                        RunError::Data(message!("{}; {}", why, kept))
+                    }
+                    other => other,
+                })
+            }
             Err(own @ Error::Hook(_)) => Err(RunError::of_hook(own)),
             Err(e) => {
                 let advice = match e {
@@ -82,7 +96,12 @@ struct Course<'r, 'a> {
     report: Option<Report>,
     /// The page of this step is written.
     page_is_due: bool,
+    /// Whether rewards of answers to one question differed.
+    differed: bool,
 }
+
+/// Steps without a difference after which it is said that nothing is learned.
+const WITHOUT_DIFFERENCE: u64 = 20;
 
 /// How fast steps are, without measurements and saves, and which are reported.
 #[derive(Clone, Copy, Debug)]
@@ -174,9 +193,20 @@ impl Hooks for Course<'_, '_> {
         let due = self.pace.step(report.tokens);
         self.after_first.get_or_insert_with(Instant::now);
         let Pace { done, total, rate, .. } = self.pace;
-        let Training { face, store, .. } = &mut *self.run;
-        face.event(&Event::Step { report, done, total, rate, due });
-        let logged = store.journal.as_mut().map_or(Ok(()), |j| j.step(report, rate));
+        let Training { face, store, rewards, .. } = &mut *self.run;
+        let rewards = rewards.as_ref().and_then(Latest::take);
+        let rewards = rewards.as_ref();
+        face.event(&Event::Step { report, done, total, rate, due, rewards });
+        if let Some(of) = rewards {
+            self.differed |= of.differ > 0.0;
+            if !self.differed && done == WITHOUT_DIFFERENCE.min(total) {
+                face.event(&Event::Unrewarded { steps: done, reward: of.reward });
+            }
+        }
+        let logged = store.journal.as_mut().map_or(Ok(()), |journal| {
+            journal.step(report, rate)?;
+            rewards.map_or(Ok(()), |of| journal.rewarded(of))
+        });
         match logged {
             // The log may have gone away with its folder, which is found again.
             Err(_) if matches!(store.find_folder(run.step, *face), Ok(true)) => {}

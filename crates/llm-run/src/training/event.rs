@@ -5,7 +5,7 @@ use crate::budget::Unused;
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
 use crate::folder::Target;
-use crate::log::{Curves, Forgotten, Sample};
+use crate::log::{Curves, Forgotten, Rewarded, Sample};
 use crate::note::Note;
 use crate::plan::Plan;
 use crate::tokenizers::Watching;
@@ -50,6 +50,15 @@ pub enum Event<'a> {
         rate: f64,
         /// Whether it is to be reported.
         due: bool,
+        /// The answers and their rewards, of a run that learns from these.
+        rewards: Option<&'a Rewarded>,
+    },
+    /// In all steps so far, this many, the answers to each question had one and the same reward: nothing was learned.
+    Unrewarded {
+        /// Steps.
+        steps: u64,
+        /// The mean reward.
+        reward: f64,
     },
     /// The steps of a run of a given time are planned again, by what the first ones took. The flags that
     /// were chosen, with these steps, make the same run.

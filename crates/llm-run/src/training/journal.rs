@@ -9,8 +9,8 @@ use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
 use crate::log::{
-    self, CONFIG, Curves, HeadMoment, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Sample,
-    StepLines,
+    self, CONFIG, Curves, HeadMoment, PICTURE, Rewarded, Row, RunInfo, RunLog, RunResult, RunState,
+    Sample, StepLines,
 };
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
@@ -43,6 +43,9 @@ pub(super) struct Journal {
     pub(super) log: RunLog,
     pub(super) samples: StepLines<Sample>,
     heads: StepLines<HeadMoment>,
+    rewards: StepLines<Rewarded>,
+    /// The last step whose rewards are there.
+    rewarded: u64,
     causes: Causes,
     tokens: u64,
     pub(super) info: RunInfo,
@@ -87,6 +90,12 @@ impl Journal {
         notes.extend_from_slice(&log.notes);
         let samples = StepLines::open(&dir, trainer.step)?;
         let (heads, causes) = (StepLines::open(&dir, trainer.step)?, Causes::of(plan));
+        // What a program said is not asked again, also of steps after the last save.
+        let rewards = StepLines::<Rewarded>::open(
+            &dir,
+            if trainer.step == 0 && plan.begins { 0 } else { u64::MAX },
+        )?;
+        let rewarded = rewards.all()?.last().map_or(0, |of| of.step);
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens.unwrap_or(before);
         let begin = Instant::now();
@@ -98,8 +107,20 @@ impl Journal {
             page: begin + next_page(Duration::ZERO),
         };
         let info = about_the_run(identity, plan, earlier, judged_on);
-        let mut journal =
-            Journal { dir, config, log, samples, heads, causes, tokens, info, time, drawn: false };
+        let mut journal = Journal {
+            dir,
+            config,
+            log,
+            samples,
+            heads,
+            rewards,
+            rewarded,
+            causes,
+            tokens,
+            info,
+            time,
+            drawn: false,
+        };
         journal.write_info(RunState::Running)?;
         Ok((journal, notes))
     }
@@ -109,6 +130,7 @@ impl Journal {
         self.log.moved_to(dir);
         self.samples.moved_to(dir);
         self.heads.moved_to(dir);
+        self.rewards.moved_to(dir);
         self.dir = dir.to_path_buf();
     }
 
@@ -123,6 +145,8 @@ impl Journal {
         self.log = RunLog::open(&self.dir, done)?;
         self.samples = StepLines::open(&self.dir, done)?;
         self.heads = StepLines::open(&self.dir, done)?;
+        self.rewards = StepLines::open(&self.dir, done)?;
+        self.rewarded = 0;
         self.write_info(RunState::Running)
     }
 
@@ -164,6 +188,18 @@ impl Journal {
         let row =
             Row { step, tokens, loss, val_loss: None, lr, grad_norm, tokens_per_s, memory_bytes };
         self.log.row(row).map_err(RunError::from)
+    }
+
+    /// After each step of a run that learns from rewards; steps that were there before are not written again.
+    ///
+    /// # Errors
+    /// As [`StepLines::push`].
+    pub(super) fn rewarded(&mut self, of: &Rewarded) -> Result<()> {
+        if of.step > self.rewarded {
+            self.rewards.push(of)?;
+            self.rewarded = of.step;
+        }
+        Ok(())
     }
 
     /// Whether the heads are looked at after a step.

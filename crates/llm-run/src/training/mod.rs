@@ -61,6 +61,7 @@ use crate::error::{Result, RunError};
 use crate::folder::Target;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::rewards::Latest;
 use llm_core::train::{OneProcess, Work};
 use llm_core::{Error, IoAction, message};
 use std::fmt;
@@ -77,6 +78,8 @@ pub struct Training<'a> {
     clock: TimeBudget,
     /// When the run is to be over; its steps are planned again on the way.
     deadline: Option<Deadline>,
+    /// The answers of the last step, of a run that learns from rewards.
+    rewards: Option<Latest>,
     /// Why there were fewer steps than planned.
     early: Option<Early>,
 }
@@ -104,6 +107,7 @@ impl<'a> Training<'a> {
             store: Store::new(plan, options, target),
             clock: TimeBudget { begin: Instant::now(), most: options.max_time },
             deadline: None,
+            rewards: None,
             early: None,
         }
     }

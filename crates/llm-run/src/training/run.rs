@@ -12,13 +12,15 @@ use crate::defaults::LOG_EVERY;
 use crate::device::{OnGpu, opened};
 use crate::error::{Result, RunError};
 use crate::folder::run_of;
-use crate::log::RunInfo;
+use crate::log::{RunInfo, StepLines};
 use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::rewards::Judging;
 use llm_core::crew::Crew;
 use llm_core::kernels::gemm::Precision;
+use llm_core::message;
 use llm_core::train::{OneProcess, ProcessGroup, Work};
 use std::time::{Duration, Instant};
 
@@ -82,6 +84,10 @@ fn follow(
         let notes = on_device(plan, gpu.as_ref(), team.size(), &identity.device);
         notes.iter().for_each(|note| face.event(&Event::Note(note)));
     }
+    if options.dry_run && plan.questions.is_some() {
+        face.event(&Event::Note(&Note::Said(message!("how long answers take is not estimated"))));
+        return Ok(());
+    }
     if options.dry_run {
         return estimated(plan, options, gpu.is_some(), &clock, face);
     }
@@ -101,8 +107,19 @@ fn follow(
         (None, Some(gpu)) => gpu.work.as_mut(),
         (None, None) => &mut OneProcess,
     };
+    let Some(questions) = plan.questions.clone() else {
+        let mut training = Training::new(plan, options, &identity, target, face);
+        (training.clock, training.deadline) = (clock, deadline);
+        return training.run(plan, work);
+    };
+    let folder = target.as_ref().and_then(|target| target.run.as_deref());
+    let known =
+        folder.filter(|_| plan.continued().is_some()).map_or(Ok(Vec::new()), StepLines::read)?;
+    let recipe = &plan.trainer.recipe;
+    let work = &mut Judging::new(work, recipe, &questions, plan.tokenizer.clone(), known);
     let mut training = Training::new(plan, options, &identity, target, face);
     (training.clock, training.deadline) = (clock, deadline);
+    training.rewards = Some(work.latest());
     training.run(plan, work)
 }
 

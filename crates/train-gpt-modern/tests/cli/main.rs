@@ -12,6 +12,7 @@ mod ladder;
 mod others;
 mod questions;
 mod refusals;
+mod rewards;
 #[cfg(unix)]
 mod signals;
 mod verbs;

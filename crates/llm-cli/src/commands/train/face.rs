@@ -334,7 +334,7 @@ impl Face for Shown<'_> {
                 self.speaker.emit(&Json::PlannedAgain { steps: *steps, before: *before });
             }
             Event::Noted(note) => return self.say(*note),
-            Event::Step { report, done, rate, .. } => {
+            Event::Step { report, done, rate, rewards, .. } => {
                 let shown = self.progress.step(*done, report, *rate);
                 let Some(line) = line else { return };
                 if !shown {
@@ -342,7 +342,19 @@ impl Face for Shown<'_> {
                 }
                 let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = **report;
                 let tokens_per_s = *rate;
-                let event = Json::Step { step, loss, lr, grad_norm, tokens_per_s, skipped };
+                let [reward, differ, length] =
+                    rewards.map_or([None; 3], |of| [of.reward, of.differ, of.length].map(Some));
+                let event = Json::Step {
+                    step,
+                    loss,
+                    lr,
+                    grad_norm,
+                    tokens_per_s,
+                    skipped,
+                    reward,
+                    differ,
+                    length,
+                };
                 return self.speaker.emit(&event);
             }
             Event::Measured { step, report } => {

@@ -1,0 +1,328 @@
+//! The step of a run that learns from rewards: the model writes answers in place of the data's, they are judged, and
+//! whoever works on steps learns from them.
+
+use super::program::{Program, told};
+use super::writing::{Attempt, advantages, answers, learned};
+use super::{Judge, Questions};
+use crate::error::{Kind, RunError};
+use crate::log::{Rewarded, Said};
+use llm_core::autograd::Gradients;
+use llm_core::model::{Batch, Origin};
+use llm_core::optim::Optimizer;
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::train::{Batches, NonFinite, StepSum, Work};
+use llm_core::{Error, Result, TinyGPT, message};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rewards of the last step, for whoever reports them; taken once.
+#[derive(Clone, Debug, Default)]
+pub struct Latest(Arc<Mutex<Option<Rewarded>>>);
+
+impl Latest {
+    /// Rewards of the last step, if they were not taken.
+    pub fn take(&self) -> Option<Rewarded> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, rewarded: Rewarded) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(rewarded);
+    }
+}
+
+/// Workers of a step, with answers and their rewards in place of data.
+pub struct Judging<'a> {
+    work: &'a mut dyn Work,
+    questions: &'a Questions,
+    tokenizer: Arc<dyn Tokenizer>,
+    group: usize,
+    scaled: bool,
+    /// Micro-batches of a step, and questions of each.
+    shape: [usize; 2],
+    judge: Judge,
+    program: Option<Program>,
+    /// What a program said in an earlier command, by step.
+    known: BTreeMap<u64, Vec<Said>>,
+    latest: Latest,
+}
+
+impl fmt::Debug for Judging<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = &mut f.debug_struct("Judging");
+        fields.field("work", &self.work).field("judge", &self.judge).finish_non_exhaustive()
+    }
+}
+
+/// What a rank has of a step.
+#[derive(Default)]
+struct Part {
+    answers: Vec<Vec<Attempt>>,
+    said: Vec<Said>,
+}
+
+impl<'a> Judging<'a> {
+    /// Has `work` learn from rewards. `known` is what a program said in earlier commands of this run; the first
+    /// rank's counts.
+    pub fn new(
+        work: &'a mut dyn Work,
+        recipe: &Recipe,
+        questions: &'a Questions,
+        tokenizer: Arc<dyn Tokenizer>,
+        known: Vec<Rewarded>,
+    ) -> Judging<'a> {
+        let judge = Judge::of(&recipe.reward);
+        let known = known.into_iter().filter(|of| !of.said.is_empty());
+        Judging {
+            work,
+            questions,
+            tokenizer,
+            group: recipe.group as usize,
+            scaled: recipe.scaled,
+            shape: [recipe.accum as usize, recipe.batch_size],
+            judge,
+            program: None,
+            known: known.map(|of| (of.step, of.said)).collect(),
+            latest: Latest::default(),
+        }
+    }
+
+    /// Where the answers of each step can be taken.
+    pub fn latest(&self) -> Latest {
+        self.latest.clone()
+    }
+
+    /// Answers of a micro-batch.
+    const fn rows(&self) -> usize {
+        self.shape[1] * self.group
+    }
+
+    /// What is known of a step, of all micro-batches: rank 0 says it.
+    fn known(&mut self, step: u64) -> Result<Vec<Said>> {
+        if self.judge == Judge::Exact {
+            return Ok(Vec::new());
+        }
+        let (micro_batches, rows) = (self.shape[0], self.rows());
+        let fits = |said: &Vec<Said>| {
+            said.len() == micro_batches && said.iter().all(|of| of.rewards.len() == rows)
+        };
+        let mine = self.known.remove(&(step + 1)).filter(fits).unwrap_or_default();
+        let mut bytes = vec![u8::from(!mine.is_empty())];
+        let unknown = Said { asked: 0, rewards: vec![0.0; rows] };
+        bytes.extend((0..micro_batches).flat_map(|i| to_bytes(mine.get(i).unwrap_or(&unknown))));
+        self.work.broadcast(&mut bytes)?;
+        let is_known = bytes[0] == 1;
+        let all = bytes[1..].chunks_exact(8 * (1 + rows)).filter(|_| is_known);
+        Ok(all.map(from_bytes).collect())
+    }
+
+    /// The answers of this rank's micro-batches, judged.
+    fn judged(&mut self, model: &TinyGPT, batches: &[Batch], known: &[Said]) -> Result<Part> {
+        let mut part = Part::default();
+        for batch in batches {
+            let Judging { questions, tokenizer, group, .. } = self;
+            let written = answers(model, batch, *group, questions, &**tokenizer)?;
+            let said = self.said(&written, known).map_err(|why| {
+                let Judge::Program(command) = &self.judge else {
+                    return Error::Hook(why.to_string().into());
+                };
+                RunError::Data(message!("{reward} '{}': {}", command.clone(), why)).in_hook()
+            })?;
+            part.answers.push(written);
+            part.said.push(said);
+        }
+        Ok(part)
+    }
+
+    fn said(
+        &mut self,
+        written: &[Attempt],
+        known: &[Said],
+    ) -> Result<Said, llm_core::base::Message> {
+        let Judge::Program(command) = &self.judge else {
+            let right = |of: &Attempt| {
+                let expected =
+                    self.questions.texts.get(&of.prompt).and_then(|(_, of)| of.as_deref());
+                of.ended && expected == Some(&of.text)
+            };
+            let rewards = written.iter().map(|of| f64::from(u8::from(right(of)))).collect();
+            return Ok(Said { asked: 0, rewards });
+        };
+        let told = told(written, self.questions);
+        let asked = u64::from_le_bytes(
+            *blake3::hash(told.as_bytes()).as_bytes().first_chunk().unwrap_or(&[0; 8]),
+        );
+        if let Some(known) = known.iter().find(|of| of.asked == asked) {
+            return Ok(known.clone());
+        }
+        let program = match &mut self.program {
+            Some(program) => program,
+            None => self.program.insert(Program::start(command)?),
+        };
+        Ok(Said { asked, rewards: program.judge(&told, written.len())? })
+    }
+
+    /// What all ranks have of a step; an error of one ends all.
+    fn together(
+        &mut self,
+        mine: &Result<Part>,
+        stopped: bool,
+        micro_batches: usize,
+    ) -> Result<Option<Vec<(Said, u64)>>> {
+        let code = match mine {
+            _ if stopped => STOPPED,
+            Ok(_) => 0,
+            Err(Error::Hook(_)) => Kind::BadData.code(),
+            Err(_) => Kind::Diverged.code(),
+        };
+        let unknown = Said { asked: 0, rewards: vec![0.0; self.rows()] };
+        let mut bytes = vec![code];
+        for i in 0..micro_batches {
+            let part = mine.as_ref().ok();
+            bytes.extend(to_bytes(part.and_then(|part| part.said.get(i)).unwrap_or(&unknown)));
+            let answers = part.and_then(|part| part.answers.get(i));
+            let tokens: usize = answers.into_iter().flatten().map(|of| of.tokens.len()).sum();
+            bytes.extend((tokens as u64).to_le_bytes());
+        }
+        let all = self.work.gather(&bytes)?;
+        let ranks = || all.chunks_exact(bytes.len());
+        if let Some(failed) = ranks().map(|of| of[0]).find(|code| ![0, STOPPED].contains(code)) {
+            return Err(RunError::Elsewhere(failed).in_hook());
+        }
+        if ranks().any(|of| of[0] == STOPPED) {
+            return Ok(None);
+        }
+        let size = 8 * (2 + self.rows());
+        let of_rank = |of: &'_ [u8]| {
+            of[1..]
+                .chunks_exact(size)
+                .map(|of| {
+                    let (said, tokens) = of.split_at(size - 8);
+                    (from_bytes(said), from_bytes(tokens).asked)
+                })
+                .collect::<Vec<_>>()
+        };
+        Ok(Some(ranks().flat_map(of_rank).collect()))
+    }
+
+    fn report(&self, step: u64, all: Vec<(Said, u64)>) {
+        let rewards = || all.iter().flat_map(|(said, _)| &said.rewards);
+        let n = rewards().count().max(1) as f64;
+        let groups: Vec<&[f64]> =
+            all.iter().flat_map(|(said, _)| said.rewards.chunks_exact(self.group)).collect();
+        let differ = groups.iter().filter(|of| of.iter().any(|r| r != &of[0])).count();
+        self.latest.put(Rewarded {
+            step: step + 1,
+            reward: rewards().sum::<f64>() / n,
+            differ: differ as f64 / groups.len().max(1) as f64,
+            length: all.iter().map(|(_, tokens)| tokens).sum::<u64>() as f64 / n,
+            said: match self.judge {
+                Judge::Exact => Vec::new(),
+                Judge::Program(_) => all.into_iter().map(|(said, _)| said).collect(),
+            },
+        });
+    }
+}
+
+/// Says that a rank was asked to stop, where others say a code.
+const STOPPED: u8 = u8::MAX;
+
+fn to_bytes(said: &Said) -> Vec<u8> {
+    let rewards = said.rewards.iter().flat_map(|r| r.to_le_bytes());
+    said.asked.to_le_bytes().into_iter().chain(rewards).collect()
+}
+
+fn from_bytes(bytes: &[u8]) -> Said {
+    let (words, _) = bytes.as_chunks::<8>();
+    let rewards = words.iter().skip(1).map(|r| f64::from_le_bytes(*r)).collect();
+    Said { asked: words.first().map_or(0, |of| u64::from_le_bytes(*of)), rewards }
+}
+
+impl Work for Judging<'_> {
+    fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum> {
+        let count = of.len();
+        let (mut batches, mut stopped) = (Vec::new(), false);
+        for batch in of {
+            match batch {
+                Err(Error::Stopped { .. }) => stopped = true,
+                batch => batches.push(batch?),
+            }
+            if stopped {
+                break;
+            }
+        }
+        let known = self.known(step)?;
+        let mine = if stopped { Ok(Part::default()) } else { self.judged(model, &batches, &known) };
+        let all = self.together(&mine, stopped, count);
+        let part = mine?;
+        let Some(all) = all? else { return Err(Error::Stopped { step }) };
+        let (group, scaled, most) = (self.group, self.scaled, self.questions.most);
+        let each = batches.iter().zip(&part.answers).zip(&part.said);
+        let learned = each.map(|((batch, answers), said)| {
+            let Origin { first_row, step_rows, .. } = batch.origin;
+            let [first_row, step_rows] = [first_row, step_rows].map(|rows| rows * group as u64);
+            let origin = Origin { first_row, step_rows, ..batch.origin };
+            Ok(learned(answers, &advantages(&said.rewards, group, scaled), origin, most))
+        });
+        let learned: Vec<Result<Batch>> = learned.collect();
+        let sum = self.work.gradients(model, &mut learned.into_iter(), step)?;
+        self.report(step, all);
+        Ok(sum)
+    }
+
+    fn rewards(&self) -> bool {
+        true
+    }
+
+    fn norm(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<f64> {
+        self.work.norm(model, gradients)
+    }
+
+    fn first_non_finite(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<NonFinite> {
+        self.work.first_non_finite(model, gradients)
+    }
+
+    fn update(
+        &mut self,
+        model: &mut TinyGPT,
+        optimizer: &mut dyn Optimizer,
+        gradients: &Gradients,
+        lr: f32,
+        scale: f32,
+    ) -> Result<()> {
+        self.work.update(model, optimizer, gradients, lr, scale)
+    }
+
+    fn check(&mut self, model: &TinyGPT, step: u64) -> Result<()> {
+        self.work.check(model, step)
+    }
+
+    fn score(&mut self, model: &TinyGPT, batch: &Batch) -> Result<Option<(Vec<f32>, Vec<bool>)>> {
+        self.work.score(model, batch)
+    }
+
+    fn fetch(&mut self, model: &mut TinyGPT, optimizer: &mut dyn Optimizer) -> Result<()> {
+        self.work.fetch(model, optimizer)
+    }
+
+    fn before_saving(&mut self, model: &TinyGPT, optimizer: &mut dyn Optimizer) -> Result<()> {
+        self.work.before_saving(model, optimizer)
+    }
+
+    fn rank(&self) -> usize {
+        self.work.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.work.size()
+    }
+
+    fn gather(&mut self, mine: &[u8]) -> Result<Vec<u8>> {
+        self.work.gather(mine)
+    }
+
+    fn broadcast(&mut self, bytes: &mut [u8]) -> Result<()> {
+        self.work.broadcast(bytes)
+    }
+}

@@ -1,4 +1,4 @@
-//! attention between the projections in one call, and two back: nothing of [T, T] is stored.
+//! attention between the projections in one call, and one back: nothing of [T, T] is stored.
 //!
 //! For heads of the usual widths whose weights none are dropped of; [`super::attention`] has the rest.
 
@@ -76,13 +76,11 @@ impl<'h> Flash<'h> {
         Made { result: y, kept: vec![y, lse] }
     }
 
-    /// dQ by queries, then dK and dV by keys.
+    /// dQ by queries, dK and dV by keys: scores are computed for both, and none of either is stored.
     pub(super) fn backward(&self, m: &mut Maker<'_>, made: &Listed, [qkv, dy, y, lse]: [Room; 4]) {
-        let HeadShape { b, h, t, g, .. } = *self.heads;
+        let HeadShape { h, g, .. } = *self.heads;
         let dqkv = m.room(made.inputs[0].shape().iter().product());
-        let delta = m.room(b * h * t);
-        self.call(m, "back_to_queries", &[qkv, dy, lse, dqkv, delta, y], h);
-        self.call(m, "back_to_keys", &[qkv, dy, lse, dqkv, delta], g);
+        self.call(m, "backward", &[qkv, dy, lse, dqkv, y], h + g);
         m.share(made, 0, dqkv);
     }
 }

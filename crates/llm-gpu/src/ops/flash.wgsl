@@ -17,15 +17,13 @@ const E: u32 = D4 / S; // of a row, in fours
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> known_lse: array<f32>;
 @group(0) @binding(4) var<storage, read_write> dqkv: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read_write> delta: array<f32>; // [B, H, T]
-@group(0) @binding(6) var<storage, read> known_y: array<vec4<f32>>;
-@group(0) @binding(5) var<storage, read> known_delta: array<f32>;
+@group(0) @binding(5) var<storage, read> known_y: array<vec4<f32>>;
 
 var<workgroup> left: array<vec4<f32>, TILE * D4>; // keys, or queries
 var<workgroup> right: array<vec4<f32>, TILE * D4>; // values, or dy
 var<workgroup> of_row: array<vec2<f32>, TILE>; // lse and δ of a query
-// What each thread has of its row's products with a tile's; with one thread for a row none is needed.
-var<workgroup> parts: array<vec2<f32>, (min(S - 1u, 1u) * TILE + 1u) * THREADS>;
+// What each thread has of its row's products with a tile's, with one thread for a row none; before it, parts of each δ.
+var<workgroup> parts: array<vec2<f32>, max((min(S - 1u, 1u) * TILE + 1u) * THREADS, TILE * D4)>;
 
 fn sees(i: u32, j: u32) -> bool { return j <= i && j + p.window > i; }
 // Some drivers' tanh of large numbers is none.
@@ -127,13 +125,17 @@ fn forward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index)
     }
 }
 
-// dq and δ.
+// Of each sequence the heads' queries, and behind them the groups' keys: neither waits for the other.
 @compute @workgroup_size(64)
-fn back_to_queries(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let b = w.y / p.heads;
-    let h = w.y % p.heads;
+fn backward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let b = w.y / (p.heads + p.groups);
+    let n = w.y % (p.heads + p.groups);
+    if n < p.heads { back_to_queries(b, n, w.x * ROWS, t); } else { back_to_keys(b, n - p.heads, w.x * ROWS, t); }
+}
+
+// dq.
+fn back_to_queries(b: u32, h: u32, i_0: u32, t: u32) {
     let g = h / (p.heads / p.groups);
-    let i_0 = w.x * ROWS;
     let i = i_0 + t / S;
     let part = t % S;
     let is_one = i < p.t;
@@ -148,12 +150,11 @@ fn back_to_queries(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocatio
             of_y[c] = dy[y_at(b, i, h) + part * E + c];
             of_d += dot(of_y[c], known_y[y_at(b, i, h) + part * E + c]);
         }
-        mine = known_lse[w.y * p.t + i];
+        mine = known_lse[(b * p.heads + h) * p.t + i];
     }
     parts[t] = vec2(of_d, 0.0);
     workgroupBarrier();
     let d = whole(0u, t).x;
-    if is_one && part == 0u { delta[w.y * p.t + i] = d; }
     let end = min(p.t, i_0 + ROWS);
     for (var j_0 = select(0u, i_0 + 1u - p.window, i_0 + 1u > p.window); j_0 < end; j_0 += TILE) {
         take_keys(b, g, j_0, t);
@@ -170,11 +171,7 @@ fn back_to_queries(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocatio
 }
 
 // dk and dv of a key of a group; the group's heads one after the other.
-@compute @workgroup_size(64)
-fn back_to_keys(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let b = w.y / p.groups;
-    let g = w.y % p.groups;
-    let j_0 = w.x * ROWS;
+fn back_to_keys(b: u32, g: u32, j_0: u32, t: u32) {
     let j = j_0 + t / S;
     let part = t % S;
     let is_one = j < p.t;
@@ -200,11 +197,15 @@ fn back_to_keys(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_i
                 if i < p.t {
                     left[e] = qkv[at_of(b, i, h) + e % D4];
                     right[e] = dy[y_at(b, i, h) + e % D4];
+                    parts[e].x = dot(right[e], known_y[y_at(b, i, h) + e % D4]);
                 }
             }
+            workgroupBarrier();
             for (var r = t; r < TILE; r += THREADS) {
                 let row = (b * p.heads + h) * p.t + i_0 + r;
-                if i_0 + r < p.t { of_row[r] = vec2(known_lse[row], known_delta[row]); }
+                var d = 0.0;
+                for (var c = 0u; c < D4; c++) { d += parts[r * D4 + c].x; }
+                if i_0 + r < p.t { of_row[r] = vec2(known_lse[row], d); }
             }
             workgroupBarrier();
             give_products(&k, &v, t);

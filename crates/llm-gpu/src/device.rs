@@ -1,7 +1,7 @@
 //! A GPU that a driver of this machine offers.
 
 use crate::error::{GpuError, Result};
-use crate::plan::Units;
+use crate::plan::{Capacity, Units};
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,6 +17,8 @@ pub struct Gpu {
     /// Bytes of the adapter's memory, where that is known.
     pub(crate) memory: Option<u64>,
     units: Option<Units>,
+    /// Bytes of the largest array that a kernel can be bound to.
+    pub(crate) array: u64,
     /// The device's first error that came unasked: it is lost, or did not take a command.
     failed: Arc<Mutex<Option<String>>>,
 }
@@ -55,7 +57,10 @@ impl Gpu {
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, of: About) -> Gpu {
         let About { described, name, is_a_processor, memory, units } = of;
         let (label, adapter, failed) = (described.into(), name.into(), Arc::default());
-        let gpu = Gpu { device, queue, label, adapter, is_a_processor, memory, units, failed };
+        let limits = device.limits();
+        let array = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let gpu =
+            Gpu { device, queue, label, adapter, is_a_processor, memory, units, array, failed };
         gpu.listen();
         gpu
     }
@@ -93,6 +98,17 @@ impl Gpu {
     /// The matrix units that have kernels here, if the device was opened with them.
     pub fn units(&self) -> Option<Units> {
         self.units
+    }
+
+    /// What there is room for.
+    pub fn capacity(&self) -> Capacity {
+        Capacity { units: self.units, array: self.array, memory: self.memory }
+    }
+
+    /// Takes the device for a smaller one.
+    #[doc(hidden)]
+    pub fn shrunk(self, array: u64, memory: Option<u64>) -> Gpu {
+        Gpu { array, memory, ..self }
     }
 
     /// Whether this is a software renderer on the CPU.

@@ -13,6 +13,7 @@
 //! | `layout` | all parameters as one array |
 //! | `maker` | a plan in the making: where values and gradients lie |
 //! | `ops` | the calls of each op, its kernels beside it |
+//! | `cost` | what calls cost, by their sizes |
 //! | `update` | the calls of each optimizer, its kernels beside it |
 //! | `walk` | from a list to a plan, there and back |
 //! | `listed` | the list of a batch's forward, from one of its rows |
@@ -47,6 +48,8 @@ mod layout;
 mod maker;
 
 mod ops;
+
+mod cost;
 
 mod update;
 
@@ -86,12 +89,13 @@ mod work;
 
 #[cfg(feature = "native")]
 pub use adapter::Adapter;
+pub use cost::Cost;
 #[cfg(feature = "native")]
 pub use device::Gpu;
 pub use error::GpuError;
 pub use listed::listed;
 pub use maker::Rooms;
-pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Units, Use};
+pub use plan::{Buffers, Call, Capacity, Kernel, Part, Plan, Room, Units, Use};
 pub use planned::Planned;
 pub use scoring::Scoring;
 #[cfg(feature = "native")]

@@ -64,8 +64,7 @@ impl Gpu {
     /// Compares what a plan needs with what this device has, the weights first: less of the rest would not
     /// help them.
     fn fits(&self, plan: &Plan, buffers: &Buffers) -> Result<()> {
-        let limits = self.device.limits();
-        let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let most = self.array;
         let mut stays = vec![false; buffers.sizes.len()];
         for ((_, kind), &buffer) in plan.rooms.iter().zip(&buffers.of_room) {
             stays[buffer] = *kind != Use::Passing;

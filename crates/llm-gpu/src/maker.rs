@@ -2,7 +2,7 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
-use crate::plan::{Call, Kernel, Plan, Room, Units, Use, elements};
+use crate::plan::{Call, Capacity, Kernel, Plan, Room, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
 use llm_core::message;
@@ -72,8 +72,11 @@ pub(crate) struct Maker<'a> {
     pub batch: [usize; 2],
     /// Micro-batches of a step.
     pub micro_batches: u32,
-    /// The device's matrix units, for products in f16.
-    pub units: Option<Units>,
+    pub on: Capacity,
+    /// Whether what is made in a pass over numbers is made again on the way back, not kept.
+    pub is_tight: bool,
+    /// Whether this is a measurement, without a way back.
+    pub measures: bool,
     layout: &'a Layout,
     /// The op of each result, and the only one that uses it; `None` where there are several.
     ops: HashMap<u64, &'a Listed>,
@@ -125,7 +128,7 @@ impl<'a> Maker<'a> {
         batches: Batches,
         slots: usize,
         micro_batches: u32,
-        units: Option<Units>,
+        on: Capacity,
     ) -> Maker<'a> {
         let mut plan = Plan::default();
         let mut kept = |numbers| plan.room(numbers, Use::Kept);
@@ -137,26 +140,34 @@ impl<'a> Maker<'a> {
             [rows, rows, batches.vocab + 1 + rows, 5, 2, NUMBERS, 2].map(kept);
         let batch = Rooms { tokens, targets, sorted, drawn, share, ..Rooms::default() };
         let fixed = Rooms { theta, grads, total, slots, numbers, report, ..batch };
-        Maker { micro_batches, units, ..Maker::of(plan, fixed, layout, batches) }
+        Maker { micro_batches, ..Maker::of(plan, fixed, layout, batches, on) }
     }
 
     /// An empty plan of a measurement, beside a step that has θ. A step's other rooms are not used.
-    pub(crate) fn scoring(layout: &'a Layout, batches: Batches) -> Maker<'a> {
+    pub(crate) fn scoring(layout: &'a Layout, batches: Batches, on: Capacity) -> Maker<'a> {
         let mut plan = Plan::default();
         let theta = plan.room(layout.numbers, Use::Elsewhere);
         let rows = batches.shape.iter().product();
         let [tokens, targets, report] = [rows, rows, 2 * rows].map(|n| plan.room(n, Use::Kept));
         let fixed = Rooms { theta, tokens, targets, report, ..Rooms::default() };
-        Maker::of(plan, fixed, layout, batches)
+        Maker { measures: true, ..Maker::of(plan, fixed, layout, batches, on) }
     }
 
-    fn of(plan: Plan, fixed: Rooms, layout: &'a Layout, batches: Batches) -> Maker<'a> {
+    fn of(
+        plan: Plan,
+        fixed: Rooms,
+        layout: &'a Layout,
+        batches: Batches,
+        on: Capacity,
+    ) -> Maker<'a> {
         Maker {
             plan,
             fixed,
             batch: batches.shape,
             micro_batches: 1,
-            units: None,
+            on,
+            is_tight: false,
+            measures: false,
             layout,
             ops: HashMap::new(),
             users: HashMap::new(),
@@ -166,6 +177,11 @@ impl<'a> Maker<'a> {
             written: HashSet::new(),
             waiting: Waiting::default(),
         }
+    }
+
+    /// Into how many pieces scores are cut.
+    pub(crate) fn pieces(&self, numbers: usize) -> usize {
+        self.on.pieces(numbers)
     }
 
     /// The list that is planned.

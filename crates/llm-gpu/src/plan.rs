@@ -20,6 +20,21 @@ impl Kernel {
         Kernel { entry, text, end: &[] }
     }
 
+    /// Whether something is made of each number of a product, or reads another for it.
+    pub(crate) fn ends(&self) -> bool {
+        self.end.len() > 1
+    }
+
+    /// The entry, and before it what the text is of where an entry's name stands for more.
+    pub fn name(&self) -> &'static str {
+        match (self.entry, self.text.last()) {
+            ("forward" | "backward", Some(text)) if text.contains("FlashAttention") => {
+                if self.entry == "forward" { "attention" } else { "attention_back" }
+            }
+            (entry, _) => entry,
+        }
+    }
+
     /// All pieces of the text.
     pub fn pieces(&self) -> impl Iterator<Item = &'static str> {
         self.text.iter().chain(self.end).copied()
@@ -33,6 +48,33 @@ pub struct Units {
     pub edge: usize,
     /// The most threads that work on one together.
     pub subgroup: usize,
+}
+
+/// What there is room for on a device, and what multiplies there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Matrix units, for products in f16.
+    pub units: Option<Units>,
+    /// Bytes of the largest array that a kernel can be bound to.
+    pub array: u64,
+    /// Bytes of memory, where that is known.
+    pub memory: Option<u64>,
+}
+
+/// The largest arrays that wgpu binds, on memory that is not known.
+impl Default for Capacity {
+    fn default() -> Capacity {
+        Capacity { units: None, array: (1 << 31) - 4, memory: None }
+    }
+}
+
+impl Capacity {
+    /// Into how many pieces an array of scores is cut: none is larger than an array can be, or than this part of the memory.
+    pub(crate) fn pieces(&self, numbers: usize) -> usize {
+        const PART: u64 = 16;
+        let most = self.memory.map_or(self.array, |memory| self.array.min(memory / PART)).max(4);
+        (4 * numbers as u64).div_ceil(most) as usize
+    }
 }
 
 /// Room for numbers of 32 bits, by its place in [`Plan::rooms`].

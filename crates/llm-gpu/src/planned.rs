@@ -3,7 +3,7 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Rooms};
-use crate::plan::{Buffers, Plan, Units};
+use crate::plan::{Buffers, Capacity, Plan};
 use crate::rule::Rule;
 use crate::walk::plan;
 use llm_core::buffer::Buffer;
@@ -36,6 +36,7 @@ pub struct Planned {
     /// Micro-batches of a step.
     pub micro_batches: u32,
     pub(crate) rule: Rule,
+    pub(crate) on: Capacity,
 }
 
 impl Planned {
@@ -71,15 +72,16 @@ impl Planned {
         optimizer: &dyn Optimizer,
         micro_batches: u32,
     ) -> Result<Planned> {
-        Planned::by(None, list, parameters, optimizer, micro_batches)
+        Planned::by(Capacity::default(), list, parameters, optimizer, micro_batches)
     }
 
-    /// [`Planned::new`], where products in f16 are computed by these units.
+    /// [`Planned::new`] for a device: scores that are too many for it are made in pieces, and where its memory is too small
+    /// for all that a step keeps, norms and activations are computed again on the way back.
     ///
     /// # Errors
     /// As [`Planned::new`].
     pub fn by(
-        units: Option<Units>,
+        on: Capacity,
         list: &[Listed],
         parameters: &[(String, &Tensor)],
         optimizer: &dyn Optimizer,
@@ -88,19 +90,26 @@ impl Planned {
         let rule = Rule::of(optimizer)?;
         let layout = Layout::new(parameters, &rule)?;
         let micro_batches = micro_batches.max(1);
-        let (plan, rooms, batches) = plan(list, &layout, &rule, micro_batches, units)?;
-        let buffers = plan.buffers();
-        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
+        let made = |is_tight| -> Result<_> {
+            let made = plan(list, &layout, &rule, micro_batches, on, is_tight)?;
+            Ok((made.0.buffers(), made))
+        };
+        let mut all = made(false)?;
+        if on.memory.is_some_and(|memory| all.0.bytes() > memory) {
+            all = made(true)?;
+        }
+        let (buffers, (plan, rooms, batches)) = all;
+        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule, on })
     }
 
     /// The plan of a run, from the [`listed`](crate::listed) forward of its next step.
     ///
     /// # Errors
     /// As [`Planned::new`].
-    pub fn of(trainer: &Trainer, list: &[Listed], units: Option<Units>) -> Result<Planned> {
+    pub fn of(trainer: &Trainer, list: &[Listed], on: Capacity) -> Result<Planned> {
         let Trainer { model, optimizer, recipe, .. } = trainer;
         let parameters: Vec<_> = model.parameters().collect();
-        Planned::by(units, list, &parameters, optimizer.as_ref(), recipe.accum)
+        Planned::by(on, list, &parameters, optimizer.as_ref(), recipe.accum)
     }
 
     /// Bytes that the step will need on the device.

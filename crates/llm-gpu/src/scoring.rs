@@ -27,7 +27,7 @@ impl Planned {
     /// As [`Planned::new`].
     pub fn scoring(&self, list: &[Listed], parameters: &[(String, &Tensor)]) -> Result<Scoring> {
         let layout = self.layout.of(parameters)?;
-        let (plan, rooms, batches) = walk::scoring(list, &layout)?;
+        let (plan, rooms, batches) = walk::scoring(list, &layout, self.on)?;
         let buffers = plan.buffers();
         Ok(Scoring { plan, buffers, rooms, batches })
     }

@@ -3,7 +3,7 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Maker, Rooms};
-use crate::plan::{Call, Part, Plan, Units};
+use crate::plan::{Call, Capacity, Part, Plan};
 use crate::rule::Rule;
 use crate::{ops, update};
 use llm_core::listing::Listed;
@@ -13,16 +13,18 @@ use llm_core::message;
 const GRID: u32 = 65_535;
 
 /// The plan of a step of `micro_batches` whose loss is the last of `list`, and what it was
-/// made for.
+/// made for. A tight one keeps less and computes more.
 pub(crate) fn plan(
     list: &[Listed],
     layout: &Layout,
     rule: &Rule,
     micro_batches: u32,
-    units: Option<Units>,
+    on: Capacity,
+    is_tight: bool,
 ) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
-    let mut maker = Maker::new(layout, batches, rule.slots, micro_batches, units);
+    let mut maker = Maker::new(layout, batches, rule.slots, micro_batches, on);
+    maker.is_tight = is_tight;
     maker.follow(list);
     gradient(&mut maker, list)?;
     maker.plan.end(Part::Gradient);
@@ -41,14 +43,21 @@ pub(crate) fn plan(
 }
 
 /// The plan of a measurement: forward alone, and of the loss what each place has of it.
-pub(crate) fn scoring(list: &[Listed], layout: &Layout) -> Result<(Plan, Rooms, Batches)> {
+pub(crate) fn scoring(
+    list: &[Listed],
+    layout: &Layout,
+    on: Capacity,
+) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
-    let mut maker = Maker::scoring(layout, batches);
+    let mut maker = Maker::scoring(layout, batches, on);
     maker.follow(list);
     for made in list {
+        if maker.has(made) {
+            continue;
+        }
         if made.op == ops::LOSS {
             ops::score(&mut maker, made)?;
-        } else if !maker.has(made) {
+        } else {
             let done = (ops::row(made)?.forward)(&mut maker, made)?;
             maker.keep(made, done.result);
         }
@@ -77,8 +86,8 @@ fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
         maker.keep(made, done.result);
         kept.push(done.kept);
     }
-    // The way back begins at the loss, whose own backward reads no gradient.
-    if let Some(loss) = list.last() {
+    // The way back begins at the loss, whose own backward reads no gradient, if that is not done already.
+    if let Some(loss) = list.last().filter(|_| kept.last().is_some_and(|kept| !kept.is_empty())) {
         maker.hold(loss.result, maker.fixed.report);
     }
     for (made, kept) in list.iter().zip(&kept).rev() {

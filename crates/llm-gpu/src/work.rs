@@ -48,7 +48,7 @@ impl GpuWork {
         let listed = listed(trainer, data).map_err(|e| GpuError::List(e.message()));
         let ((batch, loss, list), Trainer { model, optimizer, .. }) = (listed?, trainer);
         let mut step =
-            Planned::of(trainer, &list, gpu.units())?.load(&gpu, model, optimizer.state())?;
+            Planned::of(trainer, &list, gpu.capacity())?.load(&gpu, model, optimizer.state())?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
         let losses = [loss, report.loss / batch.share(step.planned().micro_batches as usize)];

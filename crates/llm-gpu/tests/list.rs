@@ -1,13 +1,14 @@
 //! What a step costs, by its list: no device is needed to count.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use llm_core::listing::listing;
+use llm_core::listing::{Fact, Input, Listed, listing};
 use llm_core::model::{Config, Mode};
 use llm_core::optim::{AdamW, Hyperparameters};
-use llm_core::{TinyGPT, TokenDataset};
-use llm_gpu::Planned;
+use llm_core::{Tensor, TinyGPT, TokenDataset};
+use llm_gpu::{Capacity, Cost, Planned};
 use llm_variant_mha::MultiHead;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The plan of a step of a model with four heads.
@@ -45,4 +46,91 @@ fn few_calls_in_a_step() {
     let deep = planned(Config::new(65, 64, 32, 12), 2);
     assert_eq!(calls(&deep, "product"), 3 * 49);
     assert!(deep.calls() <= 240, "{} calls", deep.calls());
+}
+
+/// A step of GPT-2's width and vocabulary with these rows of 1,024 tokens, without computing one: the list of a model whose
+/// sizes are all unlike, in which others are put in their place.
+fn gpt2(rows: usize, layers: usize, is_tied: bool, on: Capacity) -> Planned {
+    const HEADS: usize = 12;
+    let (small, large) = ([2, 3, 24, 101], [rows, 1024, 768, 50_257]);
+    let size = |[b, t, c, v]: [usize; 4]| [b, t, c, v, 3 * c, 4 * c, b * t, c / HEADS];
+    let [from, to] = [small, large].map(size);
+    let lengths: HashMap<_, _> = from.into_iter().zip(to).skip(1).chain([(1, 1)]).collect();
+    let wide = |shape: &[usize]| -> Vec<usize> {
+        let mut all: Vec<_> = shape.iter().map(|n| lengths.get(n).copied().unwrap_or(*n)).collect();
+        if shape.first() == Some(&small[0]) && shape.len() > 1 {
+            all[0] = rows;
+        }
+        all
+    };
+    let [b, t, c, v] = small;
+    let config = match is_tied {
+        true => Config { dropout: 0.0, ..Config::gpt2(v, t, c, layers) },
+        false => Config::new(v, t, c, layers),
+    };
+    let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(HEADS)), 1).unwrap();
+    let text = TokenDataset::from_bytes((0..50).map(|i| (i % v) as u8).collect());
+    let batch = text.batch(1, 0, [b, t]).unwrap();
+    let (loss, mut list) = listing(|| model.loss(&batch, Mode::Training));
+    loss.unwrap();
+    let mut ids = HashMap::new();
+    let parameters: Vec<_> = (model.parameters())
+        .map(|(name, p)| {
+            let shape = wide(p.shape());
+            let zeros = vec![0.0; shape.iter().product()];
+            let large = Tensor::parameter_from_vec(&shape, zeros).unwrap();
+            ids.insert(p.id().unwrap(), large.id().unwrap());
+            (name, large)
+        })
+        .collect();
+    for Listed { inputs, shape, facts, .. } in &mut list {
+        for input in inputs {
+            let Input::Variable { id, shape } = input else { panic!("a constant") };
+            *id = ids.get(id).copied().unwrap_or(*id);
+            *shape = wide(shape);
+        }
+        *shape = wide(shape);
+        for (name, fact) in facts {
+            match fact {
+                Fact::Ids(ids) => *ids = (0..rows * 1024).map(|i| (i % 1024) as u32).collect(),
+                Fact::Number(d) if *name == "head_dim" => *d = (768 / HEADS) as f64,
+                _ => {}
+            }
+        }
+    }
+    let parameters: Vec<_> = parameters.iter().map(|(name, p)| (name.clone(), p)).collect();
+    let optimizer = AdamW::new(Hyperparameters::default()).unwrap();
+    Planned::by(on, &list, &parameters, &optimizer, 1).unwrap()
+}
+
+/// `bench`'s W4 at GPT-2's length. Before products ended in what follows them (0cd70567), the list moved 28.085 GB in 403
+/// calls, by the same count.
+#[test]
+fn few_bytes_in_a_step() {
+    let w4 = gpt2(4, 12, false, Capacity::default());
+    for (name, calls, of) in w4.plan.costs(1) {
+        println!("{name:<14} {calls:4} {:8.1} GFLOP {:8.3} GB", of.flops / 1e9, of.bytes / 1e9);
+    }
+    let all: Cost = w4.plan.costs(1).into_iter().map(|(.., cost)| cost).sum();
+    println!("{} calls, {:.0} GFLOP, {:.3} GB", w4.calls(), all.flops / 1e9, all.bytes / 1e9);
+    assert!(w4.calls() <= 240, "{} calls", w4.calls());
+    assert!(all.bytes < 0.9 * 28.085e9, "{} bytes", all.bytes);
+    assert!((3.3e12..3.5e12).contains(&all.flops), "{} FLOP", all.flops);
+}
+
+/// nanoGPT's batch of GPT-2: 12 rows of 1,024 tokens, whose scores are 2.47 GB.
+#[test]
+fn nano_gpts_batch_fits_into_eight_gigabytes() {
+    let memory = 8_000_000_000;
+    let on = Capacity { memory: Some(memory), ..Capacity::default() };
+    let small = gpt2(12, 12, true, on);
+    let most = 4 * small.buffers.sizes.iter().max().copied().unwrap_or_default() as u64;
+    println!("{} bytes, {} calls, largest array {most}", small.bytes(), small.calls());
+    assert!(small.bytes() < memory && most < on.array, "{} bytes, {most}", small.bytes());
+    let scores = 12 * 1024 * 50_257;
+    assert!(small.plan.rooms.iter().all(|(numbers, _)| *numbers < scores));
+    // With more memory nothing is computed twice.
+    let large = gpt2(12, 12, true, Capacity { memory: Some(10 * memory), ..on });
+    assert!(large.calls() < small.calls() && large.bytes() > memory);
+    assert_eq!(calls(&large, "mean_loss"), 1);
 }

@@ -6,7 +6,7 @@ use crate::run::{Run, training_tokens};
 use llm_core::base::memory;
 use llm_core::message;
 use llm_core::train::Trainer;
-use llm_gpu::{Part, Planned, Room, Use, listed};
+use llm_gpu::{Capacity, Part, Planned, Room, Use, listed};
 use serde_json::{Value, json};
 
 /// What the page runs, and what it calls it.
@@ -57,7 +57,7 @@ fn places(rooms: impl IntoIterator<Item = Room>) -> Vec<usize> {
 /// [`Code::Device`] for a model that has no kernels, [`Code::Data`] without data.
 pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
     let (_, _, list) = listed(&run.trainer, training_tokens(run.data.as_ref())?)?;
-    let planned = Planned::of(&run.trainer, &list, None)?;
+    let planned = Planned::of(&run.trainer, &list, Capacity::default())?;
     let plan = &planned.plan;
     let (mut texts, mut kernels) = (Vec::new(), Vec::new());
     let mut calls = Vec::new();

@@ -3,7 +3,7 @@
 use super::{Values, list, wide};
 use llm_core::model::NORM_EPS;
 use llm_core::{Tensor, ops};
-use llm_gpu::{Planned, listed};
+use llm_gpu::{Capacity, Planned, listed};
 use llm_run::error::Kind;
 use llm_run::models::{AttentionKind, BASELINE, Heads, Models};
 use llm_run::options::Options;
@@ -49,7 +49,7 @@ fn first_step() -> (usize, u64, f64) {
     let plan = Plan::new(&models, &Options::default(), &|_, _| ()).unwrap();
     let (trainer, data) = (&plan.trainer, &plan.data.as_ref().unwrap().train);
     let (_, loss, list) = listed(trainer, data).unwrap();
-    let planned = Planned::of(trainer, &list, None).unwrap();
+    let planned = Planned::of(trainer, &list, Capacity::default()).unwrap();
     (planned.calls(), planned.bytes(), loss.into())
 }
 

@@ -38,6 +38,11 @@ fn kernel(made: &Listed, entry: &'static str) -> Result<Kernel> {
     of_op.map(|(_, text)| Kernel::new(entry, text)).ok_or_else(|| GpuError::without(made.op))
 }
 
+/// Whether an op is one of these.
+pub(super) fn is_one(made: &Listed) -> bool {
+    TEXTS.iter().any(|(op, _)| *op == made.op)
+}
+
 /// The text of a product that ends in this activation, or in its slope, where it goes number by number.
 pub(super) fn ending(made: &Listed, entry: &str) -> Option<&'static [&'static str]> {
     let of_op = ENDINGS.iter().find(|(op, _)| *op == made.op);

@@ -1,7 +1,7 @@
 // losses[n] = ln Σ e^logits − logits[target];  dlogits = (softmax(logits) − 1{target})·share, 1/counted of a step's
 // one micro-batch.
 // An ignored target costs nothing and gets no gradient.
-struct Sizes { rows: u32, v: u32 }
+struct Sizes { rows: u32, v: u32, first: u32, all: u32 } // of a piece of all rows, whose first is this one of them
 const IGNORED: u32 = 0xffffffffu;
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
@@ -25,9 +25,9 @@ fn stats_of(at: u32, t: u32) -> vec2<f32> {
 
 @compute @workgroup_size(64)
 fn forward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let row = g.y * grid.x + g.x;
-    if row >= p.rows { return; }
-    let at = row * p.v;
+    if g.y * grid.x + g.x >= p.rows { return; }
+    let at = (g.y * grid.x + g.x) * p.v;
+    let row = p.first + g.y * grid.x + g.x;
     let all = stats_of(at, t);
     if t == 0u {
         stats[2u * row] = all.x;
@@ -41,9 +41,9 @@ fn forward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: v
 
 @compute @workgroup_size(64)
 fn backward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let row = g.y * grid.x + g.x;
-    if row >= p.rows { return; }
-    let at = row * p.v;
+    if g.y * grid.x + g.x >= p.rows { return; }
+    let at = (g.y * grid.x + g.x) * p.v;
+    let row = p.first + g.y * grid.x + g.x;
     let wanted = targets[row];
     let each = select(share[0], 0.0, wanted == IGNORED);
     for (var i = t; i < p.v; i += W) {
@@ -54,9 +54,9 @@ fn backward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: 
 // The loss of a place, and whether its target has the greatest logit, the first of equals.
 @compute @workgroup_size(64)
 fn score(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-    let row = g.y * grid.x + g.x;
-    if row >= p.rows { return; }
-    let at = row * p.v;
+    if g.y * grid.x + g.x >= p.rows { return; }
+    let at = (g.y * grid.x + g.x) * p.v;
+    let row = p.first + g.y * grid.x + g.x;
     let all = stats_of(at, t);
     let wanted = targets[row];
     let mine = logits[at + min(wanted, p.v - 1u)];
@@ -69,6 +69,6 @@ fn score(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec
     before = sum_of(before, t);
     if t == 0u {
         scores[row] = select(all.x + log(all.y) - mine, 0.0, wanted == IGNORED);
-        scores[p.rows + row] = select(0.0, 1.0, before == 0.0 && wanted != IGNORED);
+        scores[p.all + row] = select(0.0, 1.0, before == 0.0 && wanted != IGNORED);
     }
 }

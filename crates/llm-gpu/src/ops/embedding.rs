@@ -11,7 +11,13 @@ const TEXT: &[&str] = &[include_str!("embedding.wgsl")];
 const BY_TOKEN: Kernel = Kernel::new("by_token", TEXT);
 const BY_PLACE: Kernel = Kernel::new("by_place", TEXT);
 const BACK_TO_TOKENS: Kernel = Kernel::new("back_to_tokens", TEXT);
+const ADD_PIECES: Kernel = Kernel::new("add_pieces", TEXT);
+const PIECES_TO_TOKENS: Kernel = Kernel::new("pieces_to_tokens", TEXT);
 const BACK_TO_PLACES: Kernel = Kernel::new("back_to_places", TEXT);
+
+/// Places that are added up first, and the rows from which on they are.
+const PIECE: usize = 32;
+const MANY: usize = 32 * PIECE;
 
 /// Whether by places, and the sizes but for where the table begins.
 fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
@@ -54,10 +60,18 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
     let ((by_place, sizes), dw) = (sizes_of(m, made)?, m.weight_target(made, 0)?);
     let [rows, width, t, v] = sizes.map(|n| n as u32);
+    let (grads, places) = (m.fixed.grads, m.fixed.sorted);
+    let all = [rows, width, t, v, dw.to, dw.add];
     let (kernel, rooms) = match by_place {
-        false => (BACK_TO_TOKENS, vec![dy, m.fixed.sorted, m.fixed.grads]),
-        true => (BACK_TO_PLACES, vec![dy, m.fixed.grads]),
+        true => (BACK_TO_PLACES, vec![dy, grads]),
+        false if sizes[0] < MANY => (BACK_TO_TOKENS, vec![dy, places, grads]),
+        false => {
+            let n = sizes[0].div_ceil(PIECE) * sizes[1];
+            let pieces = m.room(n);
+            m.call(ADD_PIECES, &all, &[dy, places, pieces], elements(n));
+            (PIECES_TO_TOKENS, vec![dy, places, grads, pieces])
+        }
     };
-    m.call(kernel, &[rows, width, t, v, dw.to, dw.add], &rooms, elements(sizes[3] * sizes[1]));
+    m.call(kernel, &all, &rooms, elements(sizes[3] * sizes[1]));
     Ok(())
 }

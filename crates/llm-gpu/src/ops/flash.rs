@@ -4,7 +4,7 @@
 
 use super::head_shape::HeadShape;
 use crate::maker::{Made, Maker};
-use crate::plan::{Kernel, Room};
+use crate::plan::{Call, Kernel, Plan, Room};
 use llm_core::listing::Listed;
 
 /// A text for each width of a head, since threads have a part of a head in their registers, and how many share one:
@@ -83,4 +83,19 @@ impl<'h> Flash<'h> {
         self.call(m, "backward", &[qkv, dy, lse, dqkv, y], h + g);
         m.share(made, 0, dqkv);
     }
+}
+
+/// What an attention in one call multiplies and adds, 0 for other calls: forward Q·Kᵀ and P·V; back those two and three more,
+/// of which Q·Kᵀ and dY·Vᵀ come twice.
+pub(crate) fn flash_products(plan: &Plan, call: &Call) -> f64 {
+    let (products, [t, window, h, g]) = match (call.kernel.name(), &call.sizes[..]) {
+        ("attention", [t, window, h, g, ..]) => (2.0, [t, window, h, g].map(|&n| f64::from(n))),
+        ("attention_back", [t, window, h, g, ..]) => {
+            (7.0, [t, window, h, g].map(|&n| f64::from(n)))
+        }
+        _ => return 0.0,
+    };
+    let qkv = plan.rooms[call.rooms[0].place()].0 as f64;
+    let seen = window * t - window * (window - 1.0) / 2.0; // queries × keys of a head
+    2.0 * products * seen * qkv / t * h / (h + 2.0 * g)
 }

@@ -136,7 +136,7 @@ impl Product {
     }
 
     pub(crate) fn call(self, maker: &mut Maker<'_>) {
-        let units = self.f16.and(maker.units).and_then(units::tiles);
+        let units = self.f16.and(maker.on.units).and_then(units::tiles);
         self.call_one_of(units.unwrap_or(TILES), units.is_some(), maker);
     }
 
@@ -182,7 +182,7 @@ mod tests {
     use crate::device::Gpu;
     use crate::layout::Layout;
     use crate::maker::Batches;
-    use crate::plan::{Part, Plan, Use};
+    use crate::plan::{Capacity, Part, Plan, Use};
     use crate::rule::Rule;
     use llm_core::{AdamW, Hyperparameters, Tensor};
 
@@ -224,7 +224,8 @@ mod tests {
         let w = Tensor::parameter_from_vec(&[1, n], draw.numbers(n)).unwrap();
         let rule = Rule::of(&AdamW::new(Hyperparameters::default()).unwrap()).unwrap();
         let layout = Layout::new(&[("w".to_string(), &w)], &rule).unwrap();
-        let mut maker = Maker::scoring(&layout, Batches { shape: [1, 1], vocab: 1 });
+        let mut maker =
+            Maker::scoring(&layout, Batches { shape: [1, 1], vocab: 1 }, Capacity::default());
         maker.plan = Plan::default();
         let theta = maker.plan.room(n, Use::Given(w.data().to_vec()));
         maker.fixed.theta = theta;

@@ -9,6 +9,7 @@ mod cross_entropy;
 mod dropout;
 mod embedding;
 mod flash;
+mod head;
 mod head_shape;
 mod linear;
 pub(crate) mod matmul;
@@ -19,6 +20,7 @@ mod sums;
 pub(crate) mod units;
 
 pub(crate) use cross_entropy::score;
+pub(crate) use flash::flash_products;
 pub(crate) use sums::{clip, norm, sum};
 
 use crate::error::{GpuError, Result};

@@ -140,6 +140,15 @@ fn embedding_add_and_cross_entropy() {
     });
 }
 
+/// So many rows that places of a token are added up in pieces first, of few tokens and of many.
+#[test]
+fn places_in_pieces() {
+    on_many_shapes("embedding of many rows", |draw| {
+        let size = [draw.from(1..=3), draw.from(1024..=1100), draw.from(1..=3)];
+        case("many rows", size, vec![], |x, _| ops::gelu(x))
+    });
+}
+
 #[test]
 fn linear_plain_and_transposed() {
     on_many_shapes("linear", |draw| {

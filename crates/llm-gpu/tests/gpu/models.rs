@@ -5,7 +5,7 @@ use llm_core::Config;
 use llm_core::kernels::gemm::{Precision, within};
 use llm_core::model::{Activation, Mlp, Norm, Positions, SingleHead};
 use llm_core::train::{OneProcess, Trainer, Work};
-use llm_gpu::{Gpu, GpuWork, Planned, listed};
+use llm_gpu::{Capacity, Gpu, GpuWork, Planned, listed};
 use llm_variant_mha::MultiHead;
 use llm_variant_modern::Modern;
 
@@ -60,8 +60,9 @@ fn agrees(name: &str, case: Case) {
 
 fn agree_to(tolerance: f64, name: &str, start: &Trainer) {
     let matmul = start.recipe.matmul;
-    let from_one_row = Planned::of(start, &listed(start, &text()).unwrap().2, None).unwrap();
-    let from_all = within(matmul, || planned(start, None)).unwrap();
+    let from_one_row =
+        Planned::of(start, &listed(start, &text()).unwrap().2, Capacity::default()).unwrap();
+    let from_all = within(matmul, || planned(start, Capacity::default())).unwrap();
     assert!(from_one_row.plan == from_all.plan, "{name}: one row's list is another's");
     let Some(gpu) = gpu() else { return };
     let worst = within(matmul, || gradients_apart(&gpu, start, tolerance));
@@ -167,6 +168,44 @@ fn products_in_f16_of_small_gradients() {
     let off = apart(&never(&got), &never(&wanted));
     println!("f16: the gradient of words that are never meant, {off:.1e}");
     assert!(off < 1e-3, "it is {off:.1e} apart");
+}
+
+/// A device whose arrays hold half of the scores, with memory for less than a step keeps: scores are made in pieces, norms
+/// and activations are made again. Gradients, measurements and bits are as ever.
+#[test]
+fn a_smaller_device_computes_the_same() {
+    let Some(gpu) = gpu() else { return };
+    let config = || Config::new(256, 16, 16, 1);
+    let tied = Config { dropout: 0.0, ..Config::gpt2(256, 16, 16, 1) };
+    let llama = Modern::grouped(4, 2).with_rotary(500.0).without_biases();
+    for (name, case) in [
+        ("heads", Case::new(config(), MultiHead::new(2), 17)),
+        ("tied", Case::new(tied, MultiHead::new(2), 17)),
+        ("llama", Case::new(modern(16, 16, 1, Mlp::SwiGlu), llama, 17)),
+        ("accum", Case { accum: 2, ..Case::new(config(), MultiHead::new(2), 17) }),
+        ("f16", Case::new(config(), MultiHead::new(2), 17)),
+    ] {
+        let mut start = case.trainer();
+        let tolerance = if name == "f16" { 1e-3 } else { TOLERANCE };
+        start.recipe.matmul = if name == "f16" { Precision::F16 } else { Precision::F32 };
+        let (matmul, list) = (start.recipe.matmul, listed(&start, &text()).unwrap().2);
+        let whole = Planned::of(&start, &list, gpu.capacity()).unwrap();
+        let array = 4 * 17 * 16 * 256 / 2;
+        let small = gpu.clone().shrunk(array, Some(16 * array.max(whole.bytes() / 20)));
+        let less = Planned::of(&start, &list, small.capacity()).unwrap();
+        assert!(less.bytes() < whole.bytes() * 7 / 8, "{} of {}", less.bytes(), whole.bytes());
+        assert!(less.buffers.sizes.iter().all(|&numbers| 4 * numbers as u64 <= array));
+        let (off, of) = within(matmul, || gradients_apart(&small, &start, tolerance));
+        println!("{name} in pieces: gradients {off:.1e} ({of}), {} kernels", less.calls());
+        let [once, again] = [(); 2].map(|()| run(&small, &start, AGAIN));
+        assert!(once.1 == again.1, "the same bits on every run");
+        let batch = &first_batches(&start)[0];
+        let scores = [&gpu, &small].map(|gpu| {
+            let mut work = GpuWork::new(gpu.clone(), &start, &text()).unwrap();
+            work.score(&start.model, batch).unwrap().unwrap()
+        });
+        assert!(scores[0] == scores[1], "{name}: a measurement in pieces");
+    }
 }
 
 fn muon(case: Case) -> Case {

@@ -8,11 +8,11 @@ use llm_core::model::SingleHead;
 use llm_core::ops;
 use llm_core::optim::{Optimizer, OptimizerParts, OptimizerRow};
 use llm_core::{AdamW, Attention, Config, Tensor};
-use llm_gpu::{Adapter, Gpu, GpuError, GpuWork, Planned};
+use llm_gpu::{Adapter, Capacity, Gpu, GpuError, GpuWork, Planned};
 use llm_variant_mha::MultiHead;
 
 fn refusal(config: Config, attention: impl Attention + 'static) -> GpuError {
-    planned(&Case::new(config, attention, 2).trainer(), None).unwrap_err()
+    planned(&Case::new(config, attention, 2).trainer(), Capacity::default()).unwrap_err()
 }
 
 #[test]
@@ -45,7 +45,8 @@ fn what_an_op_cannot_do_is_said() {
 fn rounded_products_are_named() {
     let mut trainer = Case::new(Config::new(256, 8, 8, 1), SingleHead, 2).trainer();
     trainer.recipe.matmul = Precision::Bf16;
-    let said = within(Precision::Bf16, || planned(&trainer, None)).unwrap_err().to_string();
+    let said =
+        within(Precision::Bf16, || planned(&trainer, Capacity::default())).unwrap_err().to_string();
     assert!(said.starts_with("'linear' has no kernels for a GPU in bf16; "), "{said}");
     let Some(gpu) = gpu() else { return };
     assert_eq!(GpuWork::new(gpu, &trainer, &text()).unwrap_err().to_string(), said);
@@ -84,7 +85,7 @@ impl Optimizer for Own {
 fn an_optimizer_without_kernels_is_named() {
     let mut trainer = Case::new(Config::new(256, 8, 8, 1), SingleHead, 2).trainer();
     trainer.optimizer = Box::new(Own(adamw()));
-    let said = planned(&trainer, None).unwrap_err().to_string();
+    let said = planned(&trainer, Capacity::default()).unwrap_err().to_string();
     assert_eq!(said, "the optimizer 'own' has no kernels for a GPU; adamw, lion and muon have");
 }
 

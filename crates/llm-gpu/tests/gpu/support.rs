@@ -6,7 +6,7 @@ use llm_core::train::Trainer;
 use llm_core::{
     AdamW, Attention, Config, Hyperparameters, Recipe, Schedule, TinyGPT, TokenDataset,
 };
-use llm_gpu::{Gpu, GpuError, Planned, Step, Units};
+use llm_gpu::{Capacity, Gpu, GpuError, Planned, Step};
 use std::sync::Arc;
 
 /// The adapter that `LLM_GPU` names a part of, else the system's first; `None`, with the reason
@@ -69,7 +69,7 @@ impl Case {
 
     /// The step of a run on a device.
     pub fn step(gpu: &Gpu, trainer: &Trainer) -> Step {
-        let planned = planned(trainer, gpu.units()).unwrap_or_else(|e| panic!("{e}"));
+        let planned = planned(trainer, gpu.capacity()).unwrap_or_else(|e| panic!("{e}"));
         planned.load(gpu, &trainer.model, trainer.optimizer.state()).unwrap()
     }
 }
@@ -80,12 +80,12 @@ pub fn first_batches(trainer: &Trainer) -> Vec<Batch> {
     (0..recipe.accum).map(|micro| recipe.batch(&text(), *step, micro).unwrap()).collect()
 }
 
-pub fn planned(trainer: &Trainer, units: Option<Units>) -> Result<Planned, GpuError> {
+pub fn planned(trainer: &Trainer, on: Capacity) -> Result<Planned, GpuError> {
     let Trainer { model, optimizer, recipe, .. } = trainer;
     let batch = &first_batches(trainer)[0];
     let (_, list) = listing(|| model.loss(batch, Mode::Training).unwrap());
     let parameters: Vec<_> = model.parameters().collect();
-    Planned::by(units, &list, &parameters, optimizer.as_ref(), recipe.accum)
+    Planned::by(on, &list, &parameters, optimizer.as_ref(), recipe.accum)
 }
 
 /// |a − b| / |b|.

@@ -1,7 +1,8 @@
-//! All parameters one behind the other, as one array θ: gradients and moments lie in the same order.
+//! All parameters one behind the other, θ: gradients and moments lie in the same order.
 
 use crate::error::{GpuError, Result};
 use crate::rule::Rule;
+use llm_core::listing::{Input, Listed};
 use llm_core::{Tensor, message};
 use std::collections::{HashMap, HashSet};
 
@@ -16,8 +17,27 @@ pub(crate) struct Matrix {
     pub row: usize,
 }
 
-/// Where each parameter lies in θ. The hidden matrices of an optimizer that knows any come first, then
+/// Where a parameter begins: in which of θ's arrays, and where there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spot {
+    pub array: usize,
+    pub at: u32,
+}
+
+/// One of the arrays that θ lies in. The hidden matrices of an optimizer that knows any come first, then
 /// those that decay, so that an update needs two numbers to know them.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    pub numbers: usize,
+    /// Numbers of hidden matrices, the first ones.
+    pub hidden: usize,
+    pub matrices: Vec<Matrix>,
+    /// Numbers that decay, hidden matrices included.
+    pub decayed: usize,
+}
+
+/// Where each parameter lies in θ, which is one array, or several where a device has none so large: they lie one
+/// behind the other, and what one op reads in the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// Place in `all` by a parameter's number in a listing.
@@ -25,11 +45,7 @@ pub(crate) struct Layout {
     /// Name, first number, how many; in the model's order.
     pub all: Vec<(String, usize, usize)>,
     pub numbers: usize,
-    /// Numbers of hidden matrices, the first ones.
-    pub hidden: usize,
-    pub matrices: Vec<Matrix>,
-    /// Numbers that decay, hidden matrices included.
-    pub decayed: usize,
+    pub arrays: Vec<Array>,
 }
 
 /// The place of each parameter by its number in a listing.
@@ -39,8 +55,45 @@ fn numbered(parameters: &[(String, &Tensor)]) -> Result<HashMap<u64, usize>> {
     ids.map(|(i, (name, p))| Ok((p.id().ok_or_else(|| wants_none(name))?, i))).collect()
 }
 
+/// Which parameters go into which array of at most so many numbers: those of one op into one.
+fn shared_out(
+    parameters: &[(String, &Tensor)],
+    by_id: &HashMap<u64, usize>,
+    list: &[Listed],
+    most: usize,
+) -> Vec<Vec<usize>> {
+    let mut with: Vec<usize> = (0..parameters.len()).collect();
+    if parameters.iter().map(|(_, p)| p.numel()).sum::<usize>() <= most {
+        return vec![with];
+    }
+    for made in list {
+        let of = made.inputs.iter().filter_map(Input::id).filter_map(|id| by_id.get(&id));
+        let of: Vec<usize> = of.map(|&i| with[i]).collect();
+        let first = of.iter().min().copied().unwrap_or_default();
+        with.iter_mut().filter(|group| of.contains(group)).for_each(|group| *group = first);
+    }
+    let (mut arrays, mut numbers) = (vec![Vec::new()], 0);
+    for group in 0..with.len() {
+        let of: Vec<usize> = (0..with.len()).filter(|&i| with[i] == group).collect();
+        let more: usize = of.iter().map(|&i| parameters[i].1.numel()).sum();
+        if numbers > 0 && numbers + more > most {
+            arrays.push(Vec::new());
+            numbers = 0;
+        }
+        numbers += more;
+        arrays.last_mut().into_iter().for_each(|last| last.extend(&of));
+    }
+    arrays
+}
+
 impl Layout {
-    pub(crate) fn new(parameters: &[(String, &Tensor)], rule: &Rule) -> Result<Layout> {
+    /// For parameters that a list uses, in arrays of at most so many bytes.
+    pub(crate) fn new(
+        parameters: &[(String, &Tensor)],
+        rule: &Rule,
+        list: &[Listed],
+        most: u64,
+    ) -> Result<Layout> {
         #[derive(PartialEq)]
         enum Kind {
             Hidden,
@@ -52,33 +105,35 @@ impl Layout {
             (true, true) => Kind::Decayed,
             (true, false) => Kind::Other,
         };
+        let by_id = numbered(parameters)?;
         let mut all: Vec<_> =
             parameters.iter().map(|(name, p)| (name.clone(), 0, p.numel())).collect();
-        let mut matrices = Vec::new();
-        let mut numbers = 0;
-        let ends = [Kind::Hidden, Kind::Decayed, Kind::Other].map(|wanted| {
-            for (entry, (_, p)) in all.iter_mut().zip(parameters) {
-                if kind(p) != wanted {
-                    continue;
+        let (mut arrays, mut before) = (Vec::new(), 0);
+        for members in shared_out(parameters, &by_id, list, (most / 4) as usize) {
+            let (mut matrices, mut numbers) = (Vec::new(), 0);
+            let ends = [Kind::Hidden, Kind::Decayed, Kind::Other].map(|wanted| {
+                for &i in members.iter().filter(|&&i| kind(parameters[i].1) == wanted) {
+                    let p = parameters[i].1;
+                    all[i].1 = before + numbers;
+                    let mut at = numbers;
+                    for columns in rule.matrices(p) {
+                        let [rows, row] = [p.shape()[0], p.numel() / p.shape()[0].max(1)];
+                        matrices.push(Matrix { at, rows, columns, row });
+                        at += columns;
+                    }
+                    numbers += p.numel();
                 }
-                entry.1 = numbers;
-                let mut at = numbers;
-                for columns in rule.matrices(p) {
-                    let [rows, row] = [p.shape()[0], p.numel() / p.shape()[0].max(1)];
-                    matrices.push(Matrix { at, rows, columns, row });
-                    at += columns;
-                }
-                numbers += entry.2;
+                numbers
+            });
+            let [hidden, decayed, _] = ends;
+            if u32::try_from(numbers).is_err() {
+                let why = message!("{} parameters are more than a kernel can count", numbers);
+                return Err(GpuError::List(why));
             }
-            numbers
-        });
-        let [hidden, decayed, _] = ends;
-        if u32::try_from(numbers).is_err() {
-            let why = message!("{} parameters are more than a kernel can count", numbers);
-            return Err(GpuError::List(why));
+            before += numbers;
+            arrays.push(Array { numbers, hidden, matrices, decayed });
         }
-        let by_id = numbered(parameters)?;
-        Ok(Layout { by_id, all, numbers, hidden, matrices, decayed })
+        Ok(Layout { by_id, all, numbers: before, arrays })
     }
 
     /// This layout for the same parameters under other numbers in a listing, such as a clone's.
@@ -93,8 +148,14 @@ impl Layout {
     }
 
     /// Where a parameter begins, by its number in a listing.
-    pub(crate) fn at(&self, id: u64) -> Option<u32> {
-        self.by_id.get(&id).map(|&i| self.all[i].1 as u32)
+    pub(crate) fn at(&self, id: u64) -> Option<Spot> {
+        let mut at = self.by_id.get(&id).map(|&i| self.all[i].1)?;
+        let array = self.arrays.iter().position(|of| {
+            let is_here = at < of.numbers;
+            at -= if is_here { 0 } else { of.numbers };
+            is_here
+        });
+        Some(Spot { array: array?, at: at as u32 })
     }
 
     /// Numbers of all parameters in the order of θ, from those of each; `None` if these are others.

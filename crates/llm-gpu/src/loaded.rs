@@ -38,8 +38,8 @@ fn no_memory(of: &Buffers, of_weights: bool, what: Message) -> GpuError {
 }
 
 impl Gpu {
-    /// Makes the buffers and bindings of a plan and compiles its kernels. Its one room that is
-    /// elsewhere, if there is one, lies in `elsewhere`.
+    /// Makes the buffers and bindings of a plan and compiles its kernels. Its rooms that are elsewhere lie in these, in
+    /// their order.
     ///
     /// # Errors
     /// [`GpuError::Memory`]; [`GpuError::Device`] when a driver does not take a kernel.
@@ -47,7 +47,7 @@ impl Gpu {
         &self,
         plan: &Plan,
         buffers: &Buffers,
-        elsewhere: Option<&wgpu::Buffer>,
+        elsewhere: &[wgpu::Buffer],
     ) -> Result<Loaded> {
         self.fits(plan, buffers)?;
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
@@ -85,7 +85,7 @@ impl Gpu {
         Ok(())
     }
 
-    fn make(&self, plan: &Plan, buffers: &Buffers, elsewhere: Option<&wgpu::Buffer>) -> Loaded {
+    fn make(&self, plan: &Plan, buffers: &Buffers, elsewhere: &[wgpu::Buffer]) -> Loaded {
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_DST
             | wgpu::BufferUsages::COPY_SRC;
@@ -95,10 +95,13 @@ impl Gpu {
             let desc = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false };
             self.device.create_buffer(&desc)
         };
-        let made: Vec<_> = (buffers.sizes.iter())
-            .map(|&numbers| match elsewhere {
-                Some(buffer) if numbers == 0 => buffer.clone(),
-                _ => new(numbers, usage),
+        let of_others = plan.rooms.iter().zip(&buffers.of_room);
+        let of_others = of_others.filter(|((_, kind), _)| *kind == Use::Elsewhere);
+        let of_others: HashMap<_, _> = of_others.map(|(_, &of)| of).zip(elsewhere).collect();
+        let made: Vec<_> = (buffers.sizes.iter().enumerate())
+            .map(|(i, &numbers)| match of_others.get(&i) {
+                Some(buffer) => (*buffer).clone(),
+                None => new(numbers, usage),
             })
             .collect();
         let rooms: Vec<(wgpu::Buffer, u64)> = plan
@@ -187,7 +190,7 @@ mod tests {
             let mut plan = Plan::default();
             plan.room(most as usize + 1, kind);
             plan.room(8, Use::Passing);
-            let refused = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err();
+            let refused = gpu.load(&plan, &plan.buffers(), &[]).map(drop).unwrap_err();
             let GpuError::Memory { of_weights, .. } = refused else { panic!("{refused}") };
             assert!(of_weights == all && refused.to_string().contains(": one array has "));
         }
@@ -197,7 +200,7 @@ mod tests {
             let mut plan = Plan::default();
             plan.room(kept, Use::Kept);
             plan.room(16, Use::Passing);
-            let refused = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err();
+            let refused = gpu.load(&plan, &plan.buffers(), &[]).map(drop).unwrap_err();
             assert!(matches!(refused, GpuError::Memory { of_weights, .. } if of_weights == all));
             assert!(refused.to_string().ends_with(": it has 80 B"), "{refused}");
         }
@@ -212,7 +215,7 @@ mod tests {
         let kernel = Kernel::new("none", &["nothing"]);
         let (sizes, rooms, grid) = (Vec::new(), vec![room], [1, 1, 1]);
         plan.calls.push(crate::plan::Call { kernel, sizes, rooms, grid });
-        let said = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err().to_string();
+        let said = gpu.load(&plan, &plan.buffers(), &[]).map(drop).unwrap_err().to_string();
         assert!(said.starts_with("the GPU: ") && !said.contains('\n'), "{said}");
     }
 }

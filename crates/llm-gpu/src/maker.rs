@@ -1,7 +1,7 @@
 //! The plan's builder: where values and gradients lie.
 
 use crate::error::{GpuError, Result};
-use crate::layout::Layout;
+use crate::layout::{Layout, Spot};
 use crate::plan::{Call, Capacity, Kernel, Plan, Room, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
@@ -18,14 +18,14 @@ const ACCUMULATE: Kernel = Kernel::new("accumulate", ELEMENTWISE);
 /// The rooms that every step has besides its activations.
 #[derive(Clone, Debug, Default)]
 pub struct Rooms {
-    /// All parameters, one behind the other.
-    pub theta: Room,
+    /// All parameters, one behind the other: a room, or several where a device has none so large.
+    pub theta: Vec<Room>,
     /// The gradient of a micro-batch, in the same order.
-    pub grads: Room,
+    pub grads: Vec<Room>,
     /// The step's gradient: `grads` itself where the step has one micro-batch.
-    pub total: Room,
+    pub total: Vec<Room>,
     /// What the optimizer keeps, in the order of its slots.
-    pub slots: Vec<Room>,
+    pub slots: Vec<Vec<Room>>,
     /// The batch's tokens, `[B·T]`.
     pub tokens: Room,
     /// The batch's targets, `[B·T]`.
@@ -96,6 +96,8 @@ pub(crate) struct Waiting {
     room: Option<Room>,
     pub pieces: Vec<[u32; 8]>,
     pub numbers: usize,
+    /// The one of θ's arrays that all of them are for.
+    pub array: usize,
     /// Numbers of the longest row.
     pub widest: usize,
 }
@@ -131,10 +133,11 @@ impl<'a> Maker<'a> {
         on: Capacity,
     ) -> Maker<'a> {
         let mut plan = Plan::default();
-        let mut kept = |numbers| plan.room(numbers, Use::Kept);
-        let [theta, grads] = [layout.numbers; 2].map(&mut kept);
-        let total = if micro_batches > 1 { kept(layout.numbers) } else { grads };
-        let slots = (0..slots).map(|_| kept(layout.numbers)).collect();
+        let mut each = || layout.arrays.iter().map(|of| plan.room(of.numbers, Use::Kept)).collect();
+        let (theta, grads): (_, Vec<_>) = (each(), each());
+        let total = if micro_batches > 1 { each() } else { grads.clone() };
+        let slots = (0..slots).map(|_| each()).collect();
+        let kept = |numbers| plan.room(numbers, Use::Kept);
         let rows = batches.shape.iter().product();
         let [tokens, targets, sorted, drawn, share, numbers, report] =
             [rows, rows, batches.vocab + 1 + rows, 5, 2, NUMBERS, 2].map(kept);
@@ -146,7 +149,7 @@ impl<'a> Maker<'a> {
     /// An empty plan of a measurement, beside a step that has θ. A step's other rooms are not used.
     pub(crate) fn scoring(layout: &'a Layout, batches: Batches, on: Capacity) -> Maker<'a> {
         let mut plan = Plan::default();
-        let theta = plan.room(layout.numbers, Use::Elsewhere);
+        let theta = layout.arrays.iter().map(|of| plan.room(of.numbers, Use::Elsewhere)).collect();
         let rows = batches.shape.iter().product();
         let [tokens, targets, report] = [rows, rows, 2 * rows].map(|n| plan.room(n, Use::Kept));
         let fixed = Rooms { theta, tokens, targets, report, ..Rooms::default() };
@@ -256,7 +259,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Where the parameter that is input `i` begins in θ.
-    pub(crate) fn weight(&self, made: &Listed, i: usize) -> Result<u32> {
+    pub(crate) fn weight(&self, made: &Listed, i: usize) -> Result<Spot> {
         let at = made.inputs.get(i).and_then(Input::id).and_then(|id| self.layout.at(id));
         at.ok_or_else(|| GpuError::no(made.op, message!("where its weight is no parameter")))
     }
@@ -294,7 +297,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Where the gradient of the parameter that is input `i` begins.
-    pub(crate) fn weight_target(&mut self, made: &Listed, i: usize) -> Result<Target<u32>> {
+    pub(crate) fn weight_target(&mut self, made: &Listed, i: usize) -> Result<Target<Spot>> {
         let to = self.weight(made, i)?;
         let id = made.inputs[i].id().unwrap_or_default();
         let add = u32::from(!self.written.insert(id));
@@ -315,10 +318,10 @@ impl<'a> Maker<'a> {
 
     /// Adds up the parts that wait.
     pub(crate) fn add_up_waiting(&mut self) {
-        let Waiting { room, pieces, widest, .. } = std::mem::take(&mut self.waiting);
+        let Waiting { room, pieces, widest, array, .. } = std::mem::take(&mut self.waiting);
         let Some(room) = room else { return };
         let [groups, ..] = elements(widest);
-        let (rooms, grid) = ([room, self.fixed.grads], [groups, pieces.len() as u32, 1]);
+        let (rooms, grid) = ([room, self.fixed.grads[array]], [groups, pieces.len() as u32, 1]);
         self.call(OF_PARTS, &pieces.concat(), &rooms, grid);
     }
 

@@ -88,7 +88,7 @@ impl Planned {
         micro_batches: u32,
     ) -> Result<Planned> {
         let rule = Rule::of(optimizer)?;
-        let layout = Layout::new(parameters, &rule)?;
+        let layout = Layout::new(parameters, &rule, list, on.array)?;
         let micro_batches = micro_batches.max(1);
         let made = |is_tight| -> Result<_> {
             let made = plan(list, &layout, &rule, micro_batches, on, is_tight)?;
@@ -110,6 +110,11 @@ impl Planned {
         let Trainer { model, optimizer, recipe, .. } = trainer;
         let parameters: Vec<_> = model.parameters().collect();
         Planned::by(on, list, &parameters, optimizer.as_ref(), recipe.accum)
+    }
+
+    /// Numbers in θ's order, or an optimizer's slot, as those of each of its rooms.
+    pub fn each<'a>(&self, mut all: &'a [f32]) -> impl Iterator<Item = &'a [f32]> {
+        self.layout.arrays.iter().map(move |of| all.split_off(..of.numbers).unwrap_or_default())
     }
 
     /// Bytes that the step will need on the device.

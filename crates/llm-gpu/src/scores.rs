@@ -16,8 +16,9 @@ pub(crate) struct Scores {
 
 impl Scores {
     pub(crate) fn new(scoring: Scoring, step: &Step) -> Result<Scores> {
-        let theta = step.loaded.buffer(step.planned().rooms.theta);
-        let loaded = step.gpu.load(&scoring.plan, &scoring.buffers, Some(theta))?;
+        let theta = step.planned().rooms.theta.iter().map(|&room| step.loaded.buffer(room));
+        let theta: Vec<_> = theta.cloned().collect();
+        let loaded = step.gpu.load(&scoring.plan, &scoring.buffers, &theta)?;
         Ok(Scores { scoring, loaded })
     }
 

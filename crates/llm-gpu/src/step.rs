@@ -30,10 +30,12 @@ impl Planned {
         state: &OptimizerState,
     ) -> Result<Step> {
         let (theta, slots) = (self.gather(weights)?, self.slots(state)?);
-        let loaded = gpu.load(&self.plan, &self.buffers, None)?;
-        gpu.write(&loaded, self.rooms.theta, &theta);
-        for (&room, numbers) in self.rooms.slots.iter().zip(&slots) {
-            gpu.write(&loaded, room, numbers);
+        let loaded = gpu.load(&self.plan, &self.buffers, &[])?;
+        let rooms = std::iter::once(&self.rooms.theta).chain(&self.rooms.slots);
+        for (rooms, numbers) in rooms.zip(std::iter::once(&theta).chain(&slots)) {
+            for (&room, numbers) in rooms.iter().zip(self.each(numbers)) {
+                gpu.write(&loaded, room, numbers);
+            }
         }
         let ahead = PASSES.map(|_| None);
         let gpu = gpu.clone();
@@ -137,7 +139,7 @@ impl Step {
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device).
     pub fn gradients(&self) -> Result<Vec<(String, Vec<f32>)>> {
-        self.named(self.planned.rooms.total)
+        self.named(&self.planned.rooms.total)
     }
 
     /// The weights, by name.
@@ -145,7 +147,7 @@ impl Step {
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device).
     pub fn weights(&self) -> Result<Vec<(String, Vec<f32>)>> {
-        self.named(self.planned.rooms.theta)
+        self.named(&self.planned.rooms.theta)
     }
 
     /// What the optimizer remembers.
@@ -153,17 +155,19 @@ impl Step {
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device).
     pub fn state(&self) -> Result<OptimizerState> {
-        let slots = self.planned.rooms.slots.iter().map(|&room| self.all(room));
+        let slots = self.planned.rooms.slots.iter().map(|rooms| self.all(rooms));
         Ok(self.planned.state(self.t, &slots.collect::<Result<Vec<_>>>()?))
     }
 
-    /// A room that is as long as θ.
-    fn all(&self, room: Room) -> Result<Vec<f32>> {
-        self.gpu.read(&self.loaded, room, self.planned.layout.numbers)
+    /// The numbers of rooms that are as long as θ's.
+    fn all(&self, rooms: &[Room]) -> Result<Vec<f32>> {
+        let arrays = rooms.iter().zip(&self.planned.layout.arrays);
+        let each = arrays.map(|(&room, of)| self.gpu.read(&self.loaded, room, of.numbers));
+        Ok(each.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    fn named(&self, room: Room) -> Result<Vec<(String, Vec<f32>)>> {
-        let all = self.all(room)?;
+    fn named(&self, rooms: &[Room]) -> Result<Vec<(String, Vec<f32>)>> {
+        let all = self.all(rooms)?;
         let part = |(name, part): (&str, &[f32])| (name.to_string(), part.to_vec());
         Ok(self.planned.scatter(&all).map(part).collect())
     }

@@ -29,10 +29,10 @@ pub(crate) fn plan(
     gradient(&mut maker, list)?;
     maker.plan.end(Part::Gradient);
     if micro_batches > 1 {
-        ops::sum(&mut maker, layout.numbers);
+        ops::sum(&mut maker, layout);
     }
     maker.plan.end(Part::Sum);
-    ops::norm(&mut maker, layout.numbers);
+    ops::norm(&mut maker, layout);
     maker.plan.end(Part::Norm);
     ops::clip(&mut maker);
     maker.plan.end(Part::Clip);

@@ -134,3 +134,13 @@ fn nano_gpts_batch_fits_into_eight_gigabytes() {
     assert!(large.calls() < small.calls() && large.bytes() > memory);
     assert_eq!(calls(&large, "mean_loss"), 1);
 }
+
+/// Weights that are too many for one array lie in several; what an op reads is in the same.
+#[test]
+fn weights_in_arrays_that_there_are() {
+    let on = Capacity { array: 1 << 28, ..Capacity::default() };
+    let many = gpt2(1, 12, false, on);
+    assert_eq!(many.rooms.theta.len(), 3);
+    assert!(many.buffers.sizes.iter().all(|&numbers| 4 * numbers as u64 <= on.array));
+    assert_eq!(calls(&many, "update"), 3);
+}

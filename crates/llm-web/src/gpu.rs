@@ -91,7 +91,7 @@ pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
         "small": Planned::SMALL,
         "tokens": run.trainer.recipe.tokens_per_step(),
         "report": fixed.report.place(),
-        "state": places(std::iter::once(fixed.theta).chain(fixed.slots.iter().copied())),
+        "state": places(fixed.theta.iter().chain(fixed.slots.iter().flatten()).copied()),
         "writes": writes.rooms,
     });
     run.planned = Some(planned);
@@ -115,9 +115,12 @@ pub fn weights(run: &Run) -> Result<(Value, Vec<u8>)> {
     let weights: Vec<_> = model.parameters().collect();
     let mut writes = Writes::default();
     let theta = planned.gather(weights.iter().map(|(name, p)| (name, p.data())))?;
-    writes.numbers(rooms.theta.place(), &theta);
-    for (&room, numbers) in rooms.slots.iter().zip(planned.slots(optimizer.state())?) {
-        writes.numbers(room.place(), &numbers);
+    let slots = planned.slots(optimizer.state())?;
+    let rooms = std::iter::once(&rooms.theta).chain(&rooms.slots);
+    for (rooms, numbers) in rooms.zip(std::iter::once(&theta).chain(&slots)) {
+        for (room, numbers) in rooms.iter().zip(planned.each(numbers)) {
+            writes.numbers(room.place(), numbers);
+        }
     }
     Ok((json!({ "writes": writes.rooms }), writes.blob))
 }

@@ -50,18 +50,18 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     };
     let [rows, width, t, v] = sizes.map(|n| n as u32);
     let (kernel, rooms) = match by_place {
-        false => (BY_TOKEN, vec![maker.fixed.theta, maker.fixed.tokens, y]),
-        true => (BY_PLACE, vec![maker.fixed.theta, y]),
+        false => (BY_TOKEN, vec![maker.fixed.theta[at.array], maker.fixed.tokens, y]),
+        true => (BY_PLACE, vec![maker.fixed.theta[at.array], y]),
     };
-    maker.call(kernel, &[rows, width, t, v, at, add], &rooms, elements(n));
+    maker.call(kernel, &[rows, width, t, v, at.at, add], &rooms, elements(n));
     Ok(y.into())
 }
 
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
     let ((by_place, sizes), dw) = (sizes_of(m, made)?, m.weight_target(made, 0)?);
     let [rows, width, t, v] = sizes.map(|n| n as u32);
-    let (grads, places) = (m.fixed.grads, m.fixed.sorted);
-    let all = [rows, width, t, v, dw.to, dw.add];
+    let (grads, places) = (m.fixed.grads[dw.to.array], m.fixed.sorted);
+    let all = [rows, width, t, v, dw.to.at, dw.add];
     let (kernel, rooms) = match by_place {
         true => (BACK_TO_PLACES, vec![dy, grads]),
         false if sizes[0] < MANY => (BACK_TO_TOKENS, vec![dy, places, grads]),

@@ -5,6 +5,7 @@ use super::matmul::{End, Product, View};
 use super::sums::{Parts, SCRATCH, columns};
 use super::{activation, head, norm};
 use crate::error::{GpuError, Result};
+use crate::layout::Spot;
 use crate::maker::{Made, Maker, Target};
 use crate::plan::Room;
 use llm_core::kernels::gemm::Precision;
@@ -25,8 +26,8 @@ pub(super) struct Linear {
     /// is about as much too small.
     lift: Option<f32>,
     x: Room,
-    w: u32,
-    bias: Option<u32>,
+    w: Spot,
+    bias: Option<Spot>,
 }
 
 impl Linear {
@@ -46,7 +47,7 @@ impl Linear {
 
     /// W as `[in, out]`.
     fn matrix(&self, maker: &Maker<'_>) -> View {
-        let (room, at) = (maker.fixed.theta, self.w as usize);
+        let (room, at) = (maker.fixed.theta[self.w.array], self.w.at as usize);
         if self.transposed { View::of(room, at, self.i).t() } else { View::of(room, at, self.o) }
     }
 
@@ -55,7 +56,7 @@ impl Linear {
         let Linear { i, o, x, bias, lift, .. } = *self;
         let (x, y) = (View::of(x, of.start * i, i), View::of(y, 0, o));
         let product = Product::new(y, x, self.matrix(maker), [of.len(), o, i]);
-        Product { bias, f16: lift.map(|_| [1.0; 2]), ..product }
+        Product { bias: bias.map(|of| of.at), f16: lift.map(|_| [1.0; 2]), ..product }
     }
 
     /// dx = dy·Wᵀ, dW = xᵀ·dy (or dyᵀ·x), db = Σ_rows dy of some rows, whose dy lies from its room's beginning on.
@@ -89,7 +90,7 @@ impl Linear {
         made: &Listed,
         of: &Range<usize>,
         dy: Room,
-        bias: Option<Target<u32>>,
+        bias: Option<Target<Spot>>,
     ) -> Result<()> {
         let Linear { i, o, transposed, lift, x, .. } = *self;
         let rows = of.len();
@@ -103,9 +104,10 @@ impl Linear {
         let chunk = rows.div_ceil(splits).next_multiple_of(16);
         let splits = rows.div_ceil(chunk);
         if splits == 1 {
-            let to = View::of(maker.fixed.grads, dw.to as usize, n);
+            let to = View::of(maker.fixed.grads[dw.to.array], dw.to.at as usize, n);
             let product = Product::new(to, left, right, [m, n, rows]);
-            Product { add: dw.add, f16, sums: bias, ..product }.call(maker);
+            let sums = bias.map(|of| Target { to: of.to.at, add: of.add });
+            Product { add: dw.add, f16, sums, ..product }.call(maker);
             return Ok(());
         }
         let width = m * n + if bias.is_some() { n } else { 0 };

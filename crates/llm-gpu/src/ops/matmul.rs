@@ -159,7 +159,7 @@ impl Product {
         all.extend([c.at, c_row, c.steps[0], c.steps[1]].map(|n| n as u32));
         let flag = |is: bool, bit: u32| if is { bit } else { 0 };
         let plus = flag(self.bias.is_some(), 1) | flag(self.plus.is_some(), 2);
-        let (d, beta) = self.plus.unwrap_or((maker.fixed.theta, 0.0));
+        let (d, beta) = self.plus.unwrap_or((b.room, 0.0));
         let (d, end, more) = match self.end {
             End::Plain => (d, PLAIN, None),
             End::Activated(text, to) => (d, text, Some(to)),
@@ -223,12 +223,12 @@ mod tests {
         let [m, n, k] = [40, 40, 20].map(|most| by * (1 + draw.below(most)));
         let w = Tensor::parameter_from_vec(&[1, n], draw.numbers(n)).unwrap();
         let rule = Rule::of(&AdamW::new(Hyperparameters::default()).unwrap()).unwrap();
-        let layout = Layout::new(&[("w".to_string(), &w)], &rule).unwrap();
+        let layout = Layout::new(&[("w".to_string(), &w)], &rule, &[], u64::MAX).unwrap();
         let mut maker =
             Maker::scoring(&layout, Batches { shape: [1, 1], vocab: 1 }, Capacity::default());
         maker.plan = Plan::default();
         let theta = maker.plan.room(n, Use::Given(w.data().to_vec()));
-        maker.fixed.theta = theta;
+        maker.fixed.theta = vec![theta];
         let mut given = |maker: &mut Maker<'_>, rows: usize, columns: usize| {
             let (gap, at) = (by * draw.below(3), by * draw.below(3));
             let numbers = draw.numbers(at + 2 * rows * (columns + gap));
@@ -281,7 +281,7 @@ mod tests {
         };
         product.call_one_of(kernels, by_units, &mut maker);
         maker.plan.end(Part::Gradient);
-        let loaded = gpu.load(&maker.plan, &maker.plan.buffers(), None).unwrap();
+        let loaded = gpu.load(&maker.plan, &maker.plan.buffers(), &[]).unwrap();
         gpu.queue.submit([gpu.encode(&loaded, &maker.plan, &[Part::Gradient], None)]);
         let got = gpu.read(&loaded, c.room, of_c.len()).unwrap();
         let activated = gpu.read(&loaded, e.room, of_e.len()).unwrap();

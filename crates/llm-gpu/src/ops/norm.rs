@@ -3,6 +3,7 @@
 use super::common::{ROW_SUMS, chunk_of, number, rows_of};
 use super::sums::{Parts, columns};
 use crate::error::{GpuError, Result};
+use crate::layout::Spot;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, rows};
 use llm_core::listing::Listed;
@@ -19,7 +20,7 @@ struct Norm {
     rows: usize,
     width: usize,
     eps: f32,
-    at: [u32; 2],
+    at: [Spot; 2],
 }
 
 impl Norm {
@@ -31,8 +32,8 @@ impl Norm {
         };
         let affine = made.inputs.len() > 1;
         let [rows, width] = rows_of(&made.shape);
-        let gain = if affine { maker.weight(made, 1)? } else { 0 };
-        let bias = if affine && is_layer { maker.weight(made, 2)? } else { 0 };
+        let gain = if affine { maker.weight(made, 1)? } else { Spot::default() };
+        let bias = if affine && is_layer { maker.weight(made, 2)? } else { Spot::default() };
         let eps = number(made, "eps")? as f32;
         Ok(Norm { text, is_layer, affine, rows, width, eps, at: [gain, bias] })
     }
@@ -40,7 +41,7 @@ impl Norm {
     /// The numbers of the text's `Sizes`.
     fn sizes(&self, add: u32, chunk: usize) -> [u32; 8] {
         let [rows, width] = [self.rows as u32, self.width as u32];
-        let [gain, bias] = self.at;
+        let [gain, bias] = self.at.map(|of| of.at);
         [rows, width, self.eps.to_bits(), self.affine.into(), gain, bias, add, chunk as u32]
     }
 
@@ -53,7 +54,7 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (norm, x) = (Norm::new(maker, made)?, maker.value(made, 0)?);
     let y = maker.room(norm.rows * norm.width);
     let stats = maker.room(norm.rows * if norm.is_layer { 2 } else { 1 });
-    let rooms = [x, maker.fixed.theta, stats, y];
+    let rooms = [x, maker.fixed.theta[norm.at[0].array], stats, y];
     maker.call(norm.kernel("forward"), &norm.sizes(0, 0), &rooms, rows(norm.rows));
     Ok(Made { result: y, kept: vec![stats] })
 }
@@ -75,7 +76,7 @@ pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]
         }
     }
     let dx = m.target(made, 0);
-    let rooms = [x, m.fixed.theta, stats, dy, dx.to];
+    let rooms = [x, m.fixed.theta[norm.at[0].array], stats, dy, dx.to];
     m.call(norm.kernel("backward"), &norm.sizes(dx.add, 0), &rooms, rows(norm.rows));
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use super::common::chunk_of;
 use crate::error::Result;
-use crate::maker::{Maker, OF_PARTS, Target};
+use crate::layout::{Layout, Spot};
+use crate::maker::{Maker, OF_PARTS, Target, Waiting};
 use crate::plan::{Kernel, Room, elements};
 use crate::rule::SCALE;
 use llm_core::listing::Listed;
@@ -25,31 +26,34 @@ pub(super) struct Parts {
     pub rows: usize,
     pub width: usize,
     /// Where the numbers go.
-    pub to: Target<u32>,
-    /// Numbers of a row from which on they are another parameter's.
-    pub rest: Option<(usize, Target<u32>)>,
+    pub to: Target<Spot>,
+    /// Numbers of a row from which on they are another parameter's, in the same array.
+    pub rest: Option<(usize, Target<Spot>)>,
 }
 
 impl Parts {
     fn piece(&self, from: usize) -> [u32; 8] {
         let (first, rest) = self.rest.unwrap_or((self.width, self.to));
         let [from, rows, width, first] = [from, self.rows, self.width, first].map(|n| n as u32);
-        [from, rows, width, first, self.to.to, self.to.add, rest.to, rest.add]
+        [from, rows, width, first, self.to.to.at, self.to.add, rest.to.at, rest.add]
     }
 
     /// Added up now, all of a room.
     pub(super) fn add_up(&self, maker: &mut Maker<'_>, of: Room) {
-        let rooms = [of, maker.fixed.grads];
+        let rooms = [of, maker.fixed.grads[self.to.to.array]];
         maker.call(OF_PARTS, &self.piece(0), &rooms, elements(self.width));
     }
 
     /// Room for these, and where they begin in it; they are added up later, with others in one call.
     pub(super) fn later(&self, maker: &mut Maker<'_>) -> (Room, usize) {
         let numbers = self.rows * self.width;
-        if maker.waiting.pieces.len() == PIECES || maker.waiting.numbers + numbers > SCRATCH {
+        let Waiting { pieces, numbers: there, array, .. } = &maker.waiting;
+        let is_other = !pieces.is_empty() && *array != self.to.to.array;
+        if is_other || pieces.len() == PIECES || there + numbers > SCRATCH {
             maker.add_up_waiting();
         }
         let waiting = &mut maker.waiting;
+        waiting.array = self.to.to.array;
         let at = waiting.numbers;
         waiting.pieces.push(self.piece(at));
         waiting.numbers += numbers;
@@ -85,9 +89,12 @@ pub(super) fn loss(maker: &mut Maker<'_>, losses: Room, rows: usize) {
 
 /// The step's gradient (+)= that of a micro-batch, in the order of their numbers: not the processor's
 /// tree over them, so the last bits differ.
-pub(crate) fn sum(maker: &mut Maker<'_>, n: usize) {
-    let rooms = [maker.fixed.grads, maker.fixed.share, maker.fixed.total];
-    maker.call(ADD_UP, &[0, n as u32, 0, 0, 0], &rooms, elements(n));
+pub(crate) fn sum(maker: &mut Maker<'_>, layout: &Layout) {
+    for (i, of) in layout.arrays.iter().enumerate() {
+        let (n, fixed) = (of.numbers, &maker.fixed);
+        let rooms = [fixed.grads[i], fixed.share, fixed.total[i]];
+        maker.call(ADD_UP, &[0, n as u32, 0, 0, 0], &rooms, elements(n));
+    }
 }
 
 /// What is left of the gradient, where an update reads it.
@@ -97,11 +104,15 @@ pub(crate) fn clip(maker: &mut Maker<'_>) {
 }
 
 /// The report's norm: √Σ g².
-pub(crate) fn norm(maker: &mut Maker<'_>, n: usize) {
-    let groups = n.div_ceil(256).clamp(1, 256);
-    let squares = maker.room(groups);
-    let rooms = [maker.fixed.total, squares];
-    maker.call(SQUARES, &[0, n as u32, 0, 0, 0], &rooms, [groups as u32, 1, 1]);
-    let sizes = [0, groups as u32, 0, 0, 0];
+pub(crate) fn norm(maker: &mut Maker<'_>, layout: &Layout) {
+    let groups = |n: usize| n.div_ceil(256).clamp(1, 256);
+    let all: usize = layout.arrays.iter().map(|of| groups(of.numbers)).sum();
+    let (squares, mut at) = (maker.room(all), 0);
+    for (i, of) in layout.arrays.iter().enumerate() {
+        let (rooms, grid) = ([maker.fixed.total[i], squares], [groups(of.numbers) as u32, 1, 1]);
+        maker.call(SQUARES, &[0, of.numbers as u32, 0, at, 0], &rooms, grid);
+        at += grid[0];
+    }
+    let sizes = [0, all as u32, 0, 0, 0];
     maker.call(ROOT, &sizes, &[squares, maker.fixed.report], [1, 1, 1]);
 }

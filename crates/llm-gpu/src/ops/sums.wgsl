@@ -35,13 +35,13 @@ fn sum_of(s: f32, t: u32) -> f32 {
     return part[0];
 }
 
-// y[workgroup] = Σ x² of every so many numbers.
+// y[at + workgroup] = Σ x² of every so many numbers.
 @compute @workgroup_size(256)
 fn squares(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     var s = 0.0;
     for (var i = g.x * 256u + t; i < p.width; i += grid.x * 256u) { s = fma(x[i], x[i], s); }
     s = sum_of(s, t);
-    if t == 0u { y[g.x] = s; }
+    if t == 0u { y[p.at + g.x] = s; }
 }
 
 @compute @workgroup_size(256)

@@ -12,17 +12,19 @@ const LION: Kernel = Kernel::new("update", &[include_str!("lion.wgsl")]);
 
 /// The calls of an update.
 pub(crate) fn plan(rule: &Rule, maker: &mut Maker<'_>, layout: &Layout) {
-    if !layout.matrices.is_empty() {
-        muon::plan(maker, layout);
-    }
-    let (first, end) = (layout.hidden, layout.numbers);
-    if first == end {
-        return;
-    }
     let kernel = if rule.kind == Kind::Lion { LION } else { ADAMW };
-    let fixed = &maker.fixed;
-    let mut rooms = vec![fixed.numbers, fixed.report, fixed.total, fixed.theta];
-    rooms.extend(&fixed.slots);
-    let sizes = [first, end, layout.decayed].map(|n| n as u32);
-    maker.call(kernel, &sizes, &rooms, elements(end - first));
+    for (i, array) in layout.arrays.iter().enumerate() {
+        if !array.matrices.is_empty() {
+            muon::plan(maker, i, array);
+        }
+        let (first, end) = (array.hidden, array.numbers);
+        if first == end {
+            continue;
+        }
+        let fixed = &maker.fixed;
+        let mut rooms = vec![fixed.numbers, fixed.report, fixed.total[i], fixed.theta[i]];
+        rooms.extend(fixed.slots.iter().map(|slot| slot[i]));
+        let sizes = [first, end, array.decayed].map(|n| n as u32);
+        maker.call(kernel, &sizes, &rooms, elements(end - first));
+    }
 }

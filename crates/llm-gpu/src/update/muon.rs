@@ -1,7 +1,7 @@
 //! Muon's hidden matrices: momentum of all at once, then of each group of equal ones the nearest
 //! orthogonal matrices, by the processor's polynomial.
 
-use crate::layout::{Layout, Matrix};
+use crate::layout::{Array, Matrix};
 use crate::maker::Maker;
 use crate::ops::matmul::{Product, View};
 use crate::plan::{Kernel, Room, elements};
@@ -86,19 +86,20 @@ impl Group {
     }
 }
 
-/// The calls that move all hidden matrices.
-pub(super) fn plan(maker: &mut Maker<'_>, layout: &Layout) {
-    let n = layout.hidden;
+/// The calls that move all hidden matrices of an array, the i-th.
+pub(super) fn plan(maker: &mut Maker<'_>, i: usize, array: &Array) {
+    let n = array.hidden;
     let sizes = [n as u32, 0, 0, 0, 0, 0, 0, 0];
     let fixed = maker.fixed.clone();
     let rooms = [maker.room(n), maker.room(n)];
-    let ahead = [fixed.numbers, fixed.report, fixed.total, fixed.slots[0], rooms[0]];
+    let ahead = [fixed.numbers, fixed.report, fixed.total[i], fixed.slots[0][i], rooms[0]];
     maker.call(LOOK_AHEAD, &sizes, &ahead, elements(n));
     let mut made = rooms[0];
-    for group in Group::of(&layout.matrices) {
+    for group in Group::of(&array.matrices) {
         made = group.orthogonalize(maker, rooms);
     }
-    maker.call(FOLLOW, &sizes, &[fixed.numbers, fixed.report, made, fixed.theta], elements(n));
+    let follow = [fixed.numbers, fixed.report, made, fixed.theta[i]];
+    maker.call(FOLLOW, &sizes, &follow, elements(n));
 }
 
 #[cfg(test)]

@@ -208,6 +208,43 @@ fn a_smaller_device_computes_the_same() {
     }
 }
 
+/// A device whose arrays are smaller than θ: it lies in several, and so does what the optimizer keeps.
+#[test]
+fn weights_in_several_arrays() {
+    let Some(gpu) = gpu() else { return };
+    let tied = Config { dropout: 0.0, ..Config::gpt2(256, 8, 32, 3) };
+    let heads = || Case::new(Config::new(256, 8, 32, 3), MultiHead::new(2), 2);
+    for (name, case) in [
+        ("adamw", heads()),
+        ("muon", Case { accum: 2, ..muon(heads()) }),
+        ("lion", Case { optimizer: "lion", lr: 3e-4, ..heads() }),
+        ("tied", Case::new(tied, MultiHead::new(2), 2)),
+    ] {
+        let start = case.trainer();
+        let small = gpu.clone().shrunk(100_000, None);
+        let planned = Planned::of(&start, &listed(&start, &text()).unwrap().2, small.capacity());
+        let rooms = planned.unwrap().rooms;
+        assert!(rooms.theta.len() > 1 && rooms.slots[0].len() == rooms.theta.len());
+        let (off, of) = gradients_apart(&small, &start, TOLERANCE);
+        println!("{name} in {} arrays: gradients {off:.1e} ({of})", rooms.theta.len());
+        // The losses of a run, what it fetches, and what it measures with it.
+        let (mut here, mut there) = (start.clone(), start.clone());
+        let mut work = GpuWork::new(small, &there, &text()).unwrap();
+        for _ in 0..8 {
+            let wanted = here.step(&text()).unwrap().loss;
+            let got = there.step_with(&text(), &mut work, &mut ()).unwrap().loss;
+            assert!((got - wanted).abs() < 1e-5, "{name}: {got} and {wanted}");
+        }
+        work.fetch(&mut there.model, there.optimizer.as_mut()).unwrap();
+        let batch = &first_batches(&here)[0];
+        let (got, _) = work.score(&there.model, batch).unwrap().unwrap();
+        let mut again = GpuWork::new(gpu.clone(), &there, &text()).unwrap();
+        assert!(again.score(&there.model, batch).unwrap().unwrap().0 == got, "{name}");
+        let (a, b) = (here.step(&text()).unwrap(), there.step_with(&text(), &mut again, &mut ()));
+        assert!((a.loss - b.unwrap().loss).abs() < 1e-5, "{name}: what the optimizer kept");
+    }
+}
+
 fn muon(case: Case) -> Case {
     Case { optimizer: "muon", lr: 1e-2, ..case }
 }

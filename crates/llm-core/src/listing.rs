@@ -6,7 +6,7 @@
 //!
 //! | op | inputs | facts |
 //! |---|---|---|
-//! | `embedding` | w | `tokens` or `places` (the batch's tokens; their numbers in the row, from 0), else `rows` |
+//! | `embedding` | w | `tokens` or `places` (the batch's tokens; their numbers in the row, from 0), else `rows`, and `ngrams` where those follow from the tokens |
 //! | `add`, `sub`, `mul` | a, b, of one shape | |
 //! | `mul_scalar`, `add_scalar` | x | `s` |
 //! | `sum`, `mean`, `gelu`, `gelu_exact`, `silu`, `swiglu`, `relu2`, `softmax` | x | |
@@ -33,6 +33,7 @@ use crate::base::TokenId;
 use crate::kernels::attention::Scoring;
 use crate::kernels::dropout::Dropout;
 use crate::kernels::gemm::Execution;
+use crate::kernels::ngrams::NgramTable;
 use crate::kernels::rotary::Angles;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -55,6 +56,8 @@ pub enum Fact {
     Values(Vec<f32>),
     /// The masks of dropped numbers.
     Masks(Dropout),
+    /// A table whose rows follow from the last tokens.
+    Ngrams(NgramTable),
     /// Cosines and sines by position.
     Angles(Arc<Angles>),
 }

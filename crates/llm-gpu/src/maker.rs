@@ -4,6 +4,7 @@ use crate::error::{GpuError, Result};
 use crate::layout::{Layout, Spot};
 use crate::plan::{Call, Capacity, Kernel, Plan, Room, Use, elements};
 use crate::rule::NUMBERS;
+use llm_core::kernels::ngrams::NgramTable;
 use llm_core::listing::{Input, Listed};
 use llm_core::message;
 use llm_core::model::Batch;
@@ -32,6 +33,8 @@ pub struct Rooms {
     pub targets: Room,
     /// Where each token stands: starts `[V+1]`, places `[B·T]`.
     pub sorted: Room,
+    /// For each table of n-grams, which rows the tokens have, and where each of them stands.
+    pub ngrams: Vec<(NgramTable, usize, [Room; 2])>,
     /// What decides masks: seed and step, two words each, and the first sequence.
     pub drawn: Room,
     /// What a loss of this micro-batch counts in the step's, and 1 behind the first of several.
@@ -180,6 +183,17 @@ impl<'a> Maker<'a> {
             written: HashSet::new(),
             waiting: Waiting::default(),
         }
+    }
+
+    /// Rooms for the rows of a table of n-grams, and for where each of its `all` rows stands.
+    pub(crate) fn look_up(&mut self, table: NgramTable, rows: usize, all: usize) -> [Room; 2] {
+        let there = self.fixed.ngrams.iter().find(|(of, ..)| *of == table);
+        if let Some((.., rooms)) = there {
+            return *rooms;
+        }
+        let rooms = [rows, all + 1 + rows].map(|n| self.plan.room(n, Use::Kept));
+        self.fixed.ngrams.push((table, all, rooms));
+        rooms
     }
 
     /// Into how many pieces scores are cut.

@@ -72,8 +72,11 @@ impl Scoring {
             all.resize(b * t, 0);
             all
         };
-        let Rooms { tokens, targets, .. } = self.rooms;
-        Ok(vec![(tokens, padded(&batch.inputs)), (targets, padded(&batch.targets))])
+        let Rooms { tokens, targets, ref ngrams, .. } = self.rooms;
+        let inputs = padded(&batch.inputs);
+        let rows = ngrams.iter().map(|(table, _, [ids, _])| (*ids, table.rows(&inputs, t)));
+        let rows: Vec<_> = rows.chain([(targets, padded(&batch.targets))]).collect();
+        Ok([vec![(tokens, inputs)], rows].concat())
     }
 
     /// Losses and first choices of the places of such a batch, from what the report holds.

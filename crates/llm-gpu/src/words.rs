@@ -39,13 +39,18 @@ impl Planned {
         let behind = if micro == 0 { 0.0f32 } else { 1.0 };
         let halves = |x: u64| [x as u32, (x >> 32) as u32];
         let rooms = &self.rooms;
-        Ok(vec![
+        let mut words = vec![
             (rooms.tokens, batch.inputs.to_vec()),
             (rooms.targets, batch.targets.to_vec()),
             (rooms.sorted, sorted(&batch.inputs, self.batches.vocab)),
             (rooms.drawn, [&halves(seed)[..], &halves(step), &[first]].concat()),
             (rooms.share, vec![share.to_bits(), behind.to_bits()]),
-        ])
+        ];
+        for (table, all, [ids, places]) in &rooms.ngrams {
+            let rows = table.rows(&batch.inputs, batch.shape[1]);
+            words.extend([(*places, sorted(&rows, *all)), (*ids, rows)]);
+        }
+        Ok(words)
     }
 
     /// Before [`Part::Update`](crate::Part::Update), the optimizer's t-th, counted from 1: the learning

@@ -236,11 +236,6 @@ fn open(_: &Which, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
 #[cfg(feature = "gpu")]
 fn open(which: &Which, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
     use llm_gpu::{Adapter, GpuWork};
-    if !trainer.model.config().ngrams.is_empty() {
-        return usage(message!(
-            "{ngrams}: tables of n-grams have no kernels for a GPU; leave {ngrams} or {device} out"
-        ));
-    }
     if trainer.recipe.matmul == Precision::Bf16 {
         return usage(message!("{matmul} bf16 is for the processor; on a GPU it is {matmul} f16"));
     }

@@ -37,6 +37,8 @@ mod math;
 #[doc(hidden)]
 pub mod muon;
 #[doc(hidden)]
+pub mod ngrams;
+#[doc(hidden)]
 pub mod norm;
 pub mod parallel;
 #[doc(hidden)]

@@ -11,6 +11,7 @@ use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
 use crate::kernels::dropout::Dropout;
 use crate::kernels::rows;
+use crate::listing::Fact;
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
@@ -69,12 +70,10 @@ impl TinyGPT {
         let mut h = ops::embedding_of("tokens", &self.wte, tokens, &[b, t])?; // [B, T, C]
         if let Some(ngrams) = &self.ngrams {
             for table in self.config().ngram_tables() {
-                let mut rows = Tokens::stale(b * t);
-                let windows = rows.chunks_exact_mut(t).zip(tokens.chunks_exact(t));
-                windows.for_each(|(rows, text)| {
-                    rows.iter_mut().enumerate().for_each(|(i, row)| *row = table.row(text, i));
-                });
-                h = ops::add(&h, &ops::embedding(ngrams, &rows, &[b, t])?)?;
+                let rows = table.rows(tokens, t);
+                let says =
+                    || vec![("rows", Fact::Ids(rows.clone())), ("ngrams", Fact::Ngrams(table))];
+                h = ops::add(&h, &ops::embedding_that_says(&says, ngrams, &rows, &[b, t])?)?;
             }
         }
         if let Some(wpe) = &self.wpe {

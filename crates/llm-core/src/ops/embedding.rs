@@ -4,7 +4,7 @@ use super::elements;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::{Buffer, Tokens};
 use crate::kernels::embedding as kernel;
-use crate::listing::Fact;
+use crate::listing::{Fact, Facts};
 use crate::profile::span;
 use crate::tensor::{Op, Tensor};
 
@@ -34,16 +34,25 @@ pub fn embedding_of(
     ids: &[TokenId],
     shape: &[usize],
 ) -> Result<Tensor> {
+    embedding_that_says(&|| vec![(name, Fact::Ids(ids.to_vec()))], w, ids, shape)
+}
+
+/// [`embedding`] that says this of itself to a listing.
+pub(crate) fn embedding_that_says(
+    facts: &dyn Fn() -> Facts,
+    w: &Tensor,
+    ids: &[TokenId],
+    shape: &[usize],
+) -> Result<Tensor> {
     let _span = span("embedding");
     let [v, c] = w.dims("embedding", "w of shape [V, C]")?;
     let fits = elements(shape) == Some(ids.len()) && !ids.is_empty() && c > 0;
     Error::unless_shaped(fits, "embedding", format_args!("ids for {shape:?}"), &[ids.len()])?;
     Error::unless_within(ids, v)?;
     let y = Buffer::written(ids.len() * c, |y| kernel::forward(y, |i| w.row(i), ids, c));
-    let (parent, given, ids) = (w.parent(), ids, Tokens::copy_of(ids));
+    let (parent, ids) = (w.parent(), Tokens::copy_of(ids));
     let shape = [shape, &[c]].concat();
-    let facts = || vec![(name, Fact::Ids(given.to_vec()))];
-    let op = Op::new("embedding", [w]).says(&facts);
+    let op = Op::new("embedding", [w]).says(facts);
     Ok(Tensor::from_op(op, &shape, y, &[&w.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dw| kernel::backward(dw, &dy, &ids, c));
     }))

@@ -61,6 +61,7 @@ pub use elementwise::{add, add_scalar, mean, mul, mul_scalar, sub, sum};
 pub use embedding::embedding;
 #[doc(hidden)]
 pub use embedding::embedding_of;
+pub(crate) use embedding::embedding_that_says;
 pub use gelu::{gelu, gelu_exact};
 pub(crate) use head_loss::head_rows;
 #[doc(hidden)]

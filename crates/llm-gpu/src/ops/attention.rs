@@ -8,13 +8,14 @@ use super::common::ROW_SUMS;
 use super::dropout;
 use super::flash::Flash;
 use super::head_shape::HeadShape;
+use super::keep::keep;
 use super::matmul::{Causal, Product, View};
 use crate::error::Result;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::Listed;
 
-/// What an attention may say of itself; of `keep` that it is refused.
+/// What an attention may say of itself.
 pub(super) const FACTS: &[&str] =
     &["heads", "kv_heads", "head_dim", "window", "scale", "soft_cap", "keep", "masks"];
 
@@ -94,7 +95,9 @@ impl HeadShape {
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (heads, qkv) = (HeadShape::new(maker, made)?, maker.value(made, 0)?);
     if let Some(flash) = Flash::of(made, &heads) {
-        return Ok(flash.forward(maker, made, qkv));
+        let done = flash.forward(maker, made, qkv);
+        keep(maker, made, done.result, true)?;
+        return Ok(done);
     }
     let HeadShape { t, d, .. } = heads;
     let y = maker.room(made.shape.iter().product());
@@ -110,6 +113,7 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
         let on = heads.views(i, qkv, y, used);
         heads.call(maker, Product::new(on.y, on.p, on.v, [t, d, t]), Causal::Left, 1.0);
     }
+    keep(maker, made, y, true)?;
     Ok(Made { result: y, kept: vec![p, used] })
 }
 
@@ -117,6 +121,7 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 /// dQ = dS·K·scale, dK = dSᵀ·Q·scale.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
     let (heads, qkv) = (HeadShape::new(m, made)?, m.value(made, 0)?);
+    let dy = keep(m, made, dy, false)?;
     if let Some(flash) = Flash::of(made, &heads) {
         flash.backward(m, made, [qkv, dy, kept[0], kept[1]]);
         return Ok(());

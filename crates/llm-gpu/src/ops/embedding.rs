@@ -19,27 +19,36 @@ const BACK_TO_PLACES: Kernel = Kernel::new("back_to_places", TEXT);
 const PIECE: usize = 32;
 const MANY: usize = 32 * PIECE;
 
-/// Whether by places, and the sizes but for where the table begins.
-fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
+/// What a table's rows are looked up by.
+#[derive(Clone, Copy)]
+enum By {
+    Places,
+    /// By these numbers, which the host sorts for the way back.
+    Numbers([Room; 2]),
+}
+
+/// What it is looked up by, and the sizes but for where the table begins.
+fn sizes_of(maker: &mut Maker<'_>, made: &Listed) -> Result<(By, [usize; 4])> {
     let (table, [rows, width]) = (made.inputs[0].shape(), rows_of(&made.shape));
     let [b, t] = maker.batch;
     let in_order = |(i, &id): (usize, &TokenId)| id as usize == i % t;
-    let by_place = match (made.fact("tokens"), made.fact("places")) {
-        (Some(Fact::Ids(_)), _) => false,
-        (_, Some(Fact::Ids(ids))) if ids.iter().enumerate().all(in_order) => true,
-        _ => return Err(GpuError::no(made.op, message!("of tables of ngrams"))),
+    let by = match (made.fact("tokens"), made.fact("places"), made.fact("ngrams")) {
+        (Some(Fact::Ids(_)), ..) => By::Numbers([maker.fixed.tokens, maker.fixed.sorted]),
+        (_, Some(Fact::Ids(ids)), _) if ids.iter().enumerate().all(in_order) => By::Places,
+        (.., Some(Fact::Ngrams(of))) => By::Numbers(maker.look_up(*of, rows, table[0])),
+        _ => return Err(GpuError::no(made.op, message!("of rows that no token tells"))),
     };
     if rows != b * t {
         return Err(GpuError::no(made.op, message!("of another batch")));
     }
-    Ok((by_place, [rows, width, t, table[0]]))
+    Ok((by, [rows, width, t, table[0]]))
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
-    let ((by_place, sizes), at) = (sizes_of(maker, made)?, maker.weight(made, 0)?);
+    let ((by, sizes), at) = (sizes_of(maker, made)?, maker.weight(made, 0)?);
     let n = sizes[0] * sizes[1];
     // Places are added to the tokens' rows where those stand, if only this sum uses both.
-    let sum = maker.only_user(made).filter(|sum| by_place && sum.op == "add");
+    let sum = maker.only_user(made).filter(|sum| matches!(by, By::Places) && sum.op == "add");
     let other = sum.and_then(|sum| maker.alone_in(sum, made).map(|room| (sum, room)));
     let (y, add) = match other {
         Some((sum, room)) => {
@@ -49,23 +58,23 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
         None => (maker.room(n), 0),
     };
     let [rows, width, t, v] = sizes.map(|n| n as u32);
-    let (kernel, rooms) = match by_place {
-        false => (BY_TOKEN, vec![maker.fixed.theta[at.array], maker.fixed.tokens, y]),
-        true => (BY_PLACE, vec![maker.fixed.theta[at.array], y]),
+    let (kernel, rooms) = match by {
+        By::Numbers([ids, _]) => (BY_TOKEN, vec![maker.fixed.theta[at.array], ids, y]),
+        By::Places => (BY_PLACE, vec![maker.fixed.theta[at.array], y]),
     };
     maker.call(kernel, &[rows, width, t, v, at.at, add], &rooms, elements(n));
     Ok(y.into())
 }
 
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
-    let ((by_place, sizes), dw) = (sizes_of(m, made)?, m.weight_target(made, 0)?);
+    let ((by, sizes), dw) = (sizes_of(m, made)?, m.weight_target(made, 0)?);
     let [rows, width, t, v] = sizes.map(|n| n as u32);
-    let (grads, places) = (m.fixed.grads[dw.to.array], m.fixed.sorted);
+    let grads = m.fixed.grads[dw.to.array];
     let all = [rows, width, t, v, dw.to.at, dw.add];
-    let (kernel, rooms) = match by_place {
-        true => (BACK_TO_PLACES, vec![dy, grads]),
-        false if sizes[0] < MANY => (BACK_TO_TOKENS, vec![dy, places, grads]),
-        false => {
+    let (kernel, rooms) = match by {
+        By::Places => (BACK_TO_PLACES, vec![dy, grads]),
+        By::Numbers([_, places]) if sizes[0] < MANY => (BACK_TO_TOKENS, vec![dy, places, grads]),
+        By::Numbers([_, places]) => {
             let n = sizes[0].div_ceil(PIECE) * sizes[1];
             let pieces = m.room(n);
             m.call(ADD_PIECES, &all, &[dy, places, pieces], elements(n));

@@ -20,9 +20,6 @@ pub(super) struct HeadShape {
 
 impl HeadShape {
     pub(super) fn new(maker: &Maker<'_>, made: &Listed) -> Result<HeadShape> {
-        if made.fact("keep").is_some() {
-            return Err(GpuError::no(made.op, message!("with heads switched off")));
-        }
         let [b, t] = maker.batch;
         if made.shape.len() != 3 || made.shape[..2] != [b, t] {
             return Err(GpuError::no(made.op, message!("of another batch")));

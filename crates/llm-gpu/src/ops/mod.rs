@@ -11,6 +11,7 @@ mod embedding;
 mod flash;
 mod head;
 mod head_shape;
+mod keep;
 mod linear;
 pub(crate) mod matmul;
 mod norm;
@@ -54,7 +55,12 @@ impl Row {
 }
 
 const ROWS: [Row; 17] = [
-    Row::of("embedding", &["tokens", "places", "rows"], embedding::forward, embedding::backward),
+    Row::of(
+        "embedding",
+        &["tokens", "places", "rows", "ngrams"],
+        embedding::forward,
+        embedding::backward,
+    ),
     Row::of("add", &[], add::forward, add::backward),
     Row::of("linear", &["transposed", "bits"], linear::forward, linear::backward),
     Row::of("attention", attention::FACTS, attention::forward, attention::backward),

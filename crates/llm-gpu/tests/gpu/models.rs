@@ -245,6 +245,23 @@ fn weights_in_several_arrays() {
     }
 }
 
+/// Tables with a row for each n-gram, and tables in which some share one.
+#[test]
+fn tables_of_ngrams() {
+    let config = |rows| Config { ngrams: vec![2, 3], ngram_rows: rows, ..dropping() };
+    agrees("ngrams", Case::new(config(500), MultiHead::new(2), 3));
+    let config = Config { ngrams: vec![2], ngram_rows: 70_000, ..Config::new(256, 16, 8, 1) };
+    agrees("pairs", Case { accum: 2, ..Case::new(config, MultiHead::new(2), 2) });
+}
+
+/// With a kernel of their own, and with weights that are stored.
+#[test]
+fn heads_that_are_switched_off() {
+    let some = || MultiHead::with_head_mask(4, [true, false, true, false, true, true, true, false].into());
+    agrees("masked", Case::new(Config::new(256, 24, 32, 2), some(), 3));
+    agrees("masked, 5 channels", Case::new(Config::new(256, 24, 20, 2), some(), 3));
+}
+
 fn muon(case: Case) -> Case {
     Case { optimizer: "muon", lr: 1e-2, ..case }
 }

@@ -30,15 +30,22 @@ fn an_op_without_kernels_is_named() {
 
 #[test]
 fn what_an_op_cannot_do_is_said() {
-    let attention = MultiHead::with_head_mask(2, vec![true, false]);
-    let said = refusal(Config::new(256, 8, 8, 1), attention).to_string();
+    let attention = MultiHead::with_head_mask(130, vec![true, false].repeat(65));
+    let said = refusal(Config::new(256, 8, 130, 1), attention).to_string();
+    assert!(said.contains("with so many heads, some of them switched off"), "{said}");
+    let table = Tensor::parameter_from_vec(&[4, 4], vec![0.5; 16]).unwrap();
+    let scored = || {
+        let x = ops::embedding_of("tokens", &table, &[1, 2], &[1, 2])?;
+        let x = ops::add(&x, &ops::embedding(&table, &[1, 2], &[1, 2])?)?;
+        ops::cross_entropy(&ops::reshape(&x, &[2, 4])?, &[2, 3])
+    };
+    let (_, list) = listing(|| scored().unwrap());
+    let planned = Planned::new(&list, &[("table".into(), &table)], &adamw(), 1);
+    let said = planned.unwrap_err().to_string();
     assert!(
-        said.contains("'attention' has no kernels for a GPU with heads switched off"),
+        said.starts_with("'embedding' has no kernels for a GPU of rows that no token"),
         "{said}"
     );
-    let config = Config { ngrams: vec![2], ngram_rows: 64, ..Config::new(256, 8, 8, 1) };
-    let said = refusal(config, SingleHead).to_string();
-    assert!(said.contains("'embedding' has no kernels for a GPU of tables of ngrams"), "{said}");
 }
 
 #[test]

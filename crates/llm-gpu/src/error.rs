@@ -116,3 +116,39 @@ impl From<GpuError> for llm_core::Error {
 
 /// A result with this error.
 pub type Result<T, E = GpuError> = std::result::Result<T, E>;
+
+/// Largest difference of a first loss on the CPU and on a GPU, relative to the CPU's.
+pub(crate) const CLOSE: f32 = 1e-3;
+
+/// Smallest loss, in nats per token, that [`CLOSE`] is relative to: the loss of a model that memorised its text is mostly
+/// rounding.
+pub(crate) const SMALL: f32 = 0.1;
+
+/// Whether a device computes what the processor does. Weights that give no number give none there.
+pub(crate) fn check_close([processor, gpu]: [f32; 2]) -> Result<()> {
+    let close = (gpu - processor).abs() <= CLOSE * processor.abs().max(SMALL);
+    let neither = !gpu.is_finite() && !processor.is_finite();
+    if close || neither { Ok(()) } else { Err(GpuError::Differs { gpu, processor }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_computes_something_else_is_refused() {
+        for fine in [
+            [5.5, 5.5],
+            [5.5, 5.504],
+            [2e-5, 1e-5],
+            [f32::NAN, f32::NAN],
+            [f32::INFINITY, f32::NAN],
+        ] {
+            assert_eq!(check_close(fine), Ok(()));
+        }
+        for bad in [[5.5, 5.51], [5.51, 5.5], [f32::NAN, 5.5], [5.5, f32::NAN], [5.5, 0.0]] {
+            let said = check_close(bad).unwrap_err().to_string();
+            assert!(said.contains("on the processor: a kernel or this driver computes"), "{said}");
+        }
+    }
+}

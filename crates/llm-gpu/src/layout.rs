@@ -175,6 +175,20 @@ impl Layout {
         each.next().is_none().then_some(theta)
     }
 
+    /// [`Layout::gather`], or the refusal.
+    pub(crate) fn gathered<'a, N: AsRef<str>>(
+        &self,
+        each: impl IntoIterator<Item = (N, &'a [f32])>,
+    ) -> Result<Vec<f32>> {
+        let theta = self.gather(each);
+        theta.ok_or_else(|| GpuError::List(message!("other parameters than those of the step")))
+    }
+
+    /// The numbers of each of θ's arrays.
+    pub(crate) fn each<'a>(&self, mut all: &'a [f32]) -> impl Iterator<Item = &'a [f32]> {
+        self.arrays.iter().map(move |of| all.split_off(..of.numbers).unwrap_or_default())
+    }
+
     /// Each parameter's part of such an array, by name.
     pub(crate) fn scatter<'a>(&self, theta: &'a [f32]) -> impl Iterator<Item = (&str, &'a [f32])> {
         self.all.iter().map(|(name, at, n)| (&**name, &theta[*at..at + n]))

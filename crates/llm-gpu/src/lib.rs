@@ -27,6 +27,7 @@
 //! | `queue` | to write, run and read |
 //! | `step` | a batch in, loss and weights out |
 //! | `scores` | a measurement there |
+//! | `model` | a model's weights there, to be measured and to write |
 //! | `work` | the step as a run's [`Work`](llm_core::train::Work) |
 //!
 //! What runs it here stands behind the feature `native`; without it there is the list alone, which is
@@ -85,6 +86,9 @@ mod step;
 mod scores;
 
 #[cfg(feature = "native")]
+mod model;
+
+#[cfg(feature = "native")]
 mod work;
 
 #[cfg(feature = "native")]
@@ -95,6 +99,8 @@ pub use device::Gpu;
 pub use error::GpuError;
 pub use listed::listed;
 pub use maker::Rooms;
+#[cfg(feature = "native")]
+pub use model::{GpuModel, GpuReader};
 pub use plan::{Buffers, Call, Capacity, Kernel, Part, Plan, Room, Units, Use};
 pub use planned::Planned;
 pub use scoring::Scoring;

@@ -31,6 +31,11 @@ impl Loaded {
     pub(crate) fn buffer(&self, room: Room) -> &wgpu::Buffer {
         &self.rooms[room.0].0
     }
+
+    /// The buffers of several.
+    pub(crate) fn of(&self, rooms: &[Room]) -> Vec<wgpu::Buffer> {
+        rooms.iter().map(|&room| self.buffer(room).clone()).collect()
+    }
 }
 
 fn no_memory(of: &Buffers, of_weights: bool, what: Message) -> GpuError {

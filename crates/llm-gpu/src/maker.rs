@@ -80,6 +80,8 @@ pub(crate) struct Maker<'a> {
     pub is_tight: bool,
     /// Whether this is a measurement, without a way back.
     pub measures: bool,
+    /// A text that is read token by token.
+    pub text: Option<Growing>,
     layout: &'a Layout,
     /// The op of each result, and the only one that uses it; `None` where there are several.
     ops: HashMap<u64, &'a Listed>,
@@ -103,6 +105,15 @@ pub(crate) struct Waiting {
     pub array: usize,
     /// Numbers of the longest row.
     pub widest: usize,
+}
+
+/// A text that grows by a token at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growing {
+    /// The most tokens.
+    pub context: usize,
+    /// Where the place of the next one stands.
+    pub place: Room,
 }
 
 /// A gradient to be written: overwritten the first time, added to after.
@@ -174,6 +185,7 @@ impl<'a> Maker<'a> {
             on,
             is_tight: false,
             measures: false,
+            text: None,
             layout,
             ops: HashMap::new(),
             users: HashMap::new(),

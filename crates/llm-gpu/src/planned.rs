@@ -1,16 +1,16 @@
 //! A step that is made and not yet on a device.
 
-use crate::error::{GpuError, Result};
+use crate::error::{CLOSE, Result, SMALL};
 use crate::layout::Layout;
 use crate::maker::{Batches, Rooms};
 use crate::plan::{Buffers, Capacity, Plan};
 use crate::rule::Rule;
 use crate::walk::plan;
+use llm_core::Tensor;
 use llm_core::buffer::Buffer;
 use llm_core::listing::Listed;
 use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
 use llm_core::train::Trainer;
-use llm_core::{Tensor, message};
 
 /// A step that is made and not yet on a device: an op without kernels was refused before this, and
 /// what it will need is known. All of it is data, for whoever has a device:
@@ -41,11 +41,11 @@ pub struct Planned {
 
 impl Planned {
     /// Largest difference of a step's first loss on the CPU and on a GPU, relative to the CPU's.
-    pub const CLOSE: f32 = 1e-3;
+    pub const CLOSE: f32 = CLOSE;
 
     /// Smallest loss, in nats per token, that [`Planned::CLOSE`] is relative to: the loss of a model that
     /// memorised its text is mostly rounding.
-    pub const SMALL: f32 = 0.1;
+    pub const SMALL: f32 = SMALL;
 
     /// From the list of a loss, the parameters of its model by name, the optimizer, and how many
     /// micro-batches a step has.
@@ -113,8 +113,8 @@ impl Planned {
     }
 
     /// Numbers in θ's order, or an optimizer's slot, as those of each of its rooms.
-    pub fn each<'a>(&self, mut all: &'a [f32]) -> impl Iterator<Item = &'a [f32]> {
-        self.layout.arrays.iter().map(move |of| all.split_off(..of.numbers).unwrap_or_default())
+    pub fn each<'a>(&self, all: &'a [f32]) -> impl Iterator<Item = &'a [f32]> {
+        self.layout.each(all)
     }
 
     /// Bytes that the step will need on the device.
@@ -135,8 +135,7 @@ impl Planned {
         &self,
         each: impl IntoIterator<Item = (N, &'a [f32])>,
     ) -> Result<Vec<f32>> {
-        let theta = self.layout.gather(each);
-        theta.ok_or_else(|| GpuError::List(message!("other parameters than those of the step")))
+        self.layout.gathered(each)
     }
 
     /// Each parameter's part of such an array, by name and in the model's order.

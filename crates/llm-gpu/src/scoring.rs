@@ -1,8 +1,9 @@
 //! How a model is measured on a device: the losses of a batch's places, and its first choices.
 
 use crate::error::{GpuError, Result};
+use crate::layout::Layout;
 use crate::maker::{Batches, Rooms};
-use crate::plan::{Buffers, Plan};
+use crate::plan::{Buffers, Capacity, Plan};
 use crate::planned::Planned;
 use crate::walk;
 use crate::words::Words;
@@ -26,14 +27,22 @@ impl Planned {
     /// # Errors
     /// As [`Planned::new`].
     pub fn scoring(&self, list: &[Listed], parameters: &[(String, &Tensor)]) -> Result<Scoring> {
-        let layout = self.layout.of(parameters)?;
-        let (plan, rooms, batches) = walk::scoring(list, &layout, self.on)?;
-        let buffers = plan.buffers();
-        Ok(Scoring { plan, buffers, rooms, batches })
+        Scoring::new(&self.layout, self.on, list, parameters)
     }
 }
 
 impl Scoring {
+    pub(crate) fn new(
+        layout: &Layout,
+        on: Capacity,
+        list: &[Listed],
+        parameters: &[(String, &Tensor)],
+    ) -> Result<Scoring> {
+        let (plan, rooms, batches) = walk::scoring(list, &layout.of(parameters)?, on)?;
+        let buffers = plan.buffers();
+        Ok(Scoring { plan, buffers, rooms, batches })
+    }
+
     /// Rooms, and calls, which are all of [`Part::Score`](crate::Part::Score).
     pub fn plan(&self) -> &Plan {
         &self.plan

@@ -54,7 +54,7 @@ const UPDATE: usize = 2;
 pub struct Step {
     pub(crate) gpu: Gpu,
     pub(crate) loaded: Loaded,
-    planned: Planned,
+    pub(crate) planned: Planned,
     /// Loss and norm are copied into it behind each micro-batch.
     report: wgpu::Buffer,
     /// Passes that are encoded already.

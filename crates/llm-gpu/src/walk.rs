@@ -2,8 +2,8 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
-use crate::maker::{Batches, Maker, Rooms};
-use crate::plan::{Call, Capacity, Part, Plan};
+use crate::maker::{Batches, Growing, Maker, Rooms};
+use crate::plan::{Call, Capacity, Part, Plan, Room, Use};
 use crate::rule::Rule;
 use crate::{ops, update};
 use llm_core::listing::Listed;
@@ -65,6 +65,33 @@ pub(crate) fn scoring(
     maker.plan.end(Part::Score);
     check(&maker.plan)?;
     Ok((maker.plan, maker.fixed, batches))
+}
+
+/// The plan of reading a token more of a text of at most so many, from the list of one token's loss; where its place is said,
+/// and where scores of what follows stand.
+pub(crate) fn reading(
+    list: &[Listed],
+    layout: &Layout,
+    on: Capacity,
+    context: usize,
+) -> Result<(Plan, Rooms, [Room; 2])> {
+    let batches = ops::batch_of(list)?;
+    let mut maker = Maker::scoring(layout, batches, on);
+    let place = maker.plan.room(1, Use::Kept);
+    maker.text = Some(Growing { context, place });
+    maker.follow(list);
+    let mut scores = place;
+    for made in list {
+        if made.op == ops::LOSS {
+            scores = maker.value(made, 0)?;
+        } else if !maker.has(made) {
+            let done = (ops::row(made)?.forward)(&mut maker, made)?;
+            maker.keep(made, done.result);
+        }
+    }
+    maker.plan.end(Part::Score);
+    check(&maker.plan)?;
+    Ok((maker.plan, maker.fixed, [place, scores]))
 }
 
 fn check(plan: &Plan) -> Result<()> {

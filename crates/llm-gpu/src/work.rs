@@ -1,19 +1,16 @@
 //! The step as a run's work.
 
 use crate::device::Gpu;
-use crate::error::{GpuError, Result};
-use crate::listed::{list_of, listed};
+use crate::error::{GpuError, Result, check_close};
+use crate::listed::listed;
 use crate::planned::Planned;
-use crate::scores::Scores;
+use crate::scores::Measuring;
 use crate::step::{Report, Step};
 use llm_core::autograd::Gradients;
-use llm_core::model::{Batch, Mode, TinyGPT};
+use llm_core::model::{Batch, TinyGPT};
 use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
 use llm_core::{Error, Result as CoreResult, TokenDataset, message};
-
-/// Measurements that are kept ready, each for one shape.
-const SHAPES: usize = 2;
 
 /// A device that works on the steps of a run. It has the weights and the moments; model and optimizer
 /// of the run are those of the last [`fetch`](Work::fetch).
@@ -21,7 +18,7 @@ pub struct GpuWork {
     /// The device.
     pub gpu: Gpu,
     step: Step,
-    scores: Vec<Scores>,
+    measuring: Measuring,
     report: Report,
     /// The loss of the first micro-batch, by the processor and by the device.
     pub losses: [f32; 2],
@@ -52,9 +49,9 @@ impl GpuWork {
         step.gradient(&batch, 0)?;
         let report = step.report()?;
         let losses = [loss, report.loss / batch.share(step.planned().micro_batches as usize)];
-        compare(losses)?;
+        check_close(losses)?;
         let (done, fetched) = (trainer.step, optimizer.state().t);
-        Ok(GpuWork { gpu, step, scores: Vec::new(), report, losses, done, fetched })
+        Ok(GpuWork { gpu, step, measuring: Measuring::default(), report, losses, done, fetched })
     }
 
     /// Calls of kernels in a step, each part once.
@@ -65,21 +62,6 @@ impl GpuWork {
     /// Memory of a step on the device.
     pub fn bytes(&self) -> u64 {
         self.step.planned().bytes()
-    }
-
-    /// The measurement of batches of this shape, made when first asked for.
-    fn scores(&mut self, model: &TinyGPT, batch: &Batch) -> Result<&Scores> {
-        if let Some(i) = self.scores.iter().position(|scores| scores.takes(batch.shape)) {
-            return Ok(&self.scores[i]);
-        }
-        let listed = list_of(model, batch, Mode::Evaluation);
-        let (.., list) = listed.map_err(|e| GpuError::List(e.message()))?;
-        let parameters: Vec<_> = model.parameters().collect();
-        let scoring = self.step.planned().scoring(&list, &parameters)?;
-        // What is given up makes room for the new one.
-        self.scores.truncate(SHAPES - 1);
-        self.scores.insert(0, Scores::new(scoring, &self.step)?);
-        Ok(&self.scores[0])
     }
 }
 
@@ -134,8 +116,11 @@ impl Work for GpuWork {
         model: &TinyGPT,
         batch: &Batch,
     ) -> CoreResult<Option<(Vec<f32>, Vec<bool>)>> {
-        let gpu = self.gpu.clone();
-        Ok(Some(self.scores(model, batch)?.of(&gpu, batch)?))
+        let Step { planned, loaded, .. } = &self.step;
+        let theta = loaded.of(&planned.rooms.theta);
+        let there = (&planned.layout, planned.on, &theta[..]);
+        let is_same = self.step.updates() == self.fetched;
+        Ok(Some(self.measuring.score(&self.gpu, there, (model, is_same), batch)?))
     }
 
     /// Does nothing where nothing was updated since the last time.
@@ -161,33 +146,4 @@ fn first_non_finite(all: &[(String, Vec<f32>)]) -> NonFinite {
         let non_finite = numbers.iter().find(|x| !x.is_finite())?;
         Some((name.clone(), *non_finite))
     })
-}
-
-/// Whether a device computes what the processor does. Weights that give no number give none there.
-fn compare([processor, gpu]: [f32; 2]) -> Result<()> {
-    let close = (gpu - processor).abs() <= Planned::CLOSE * processor.abs().max(Planned::SMALL);
-    let neither = !gpu.is_finite() && !processor.is_finite();
-    if close || neither { Ok(()) } else { Err(GpuError::Differs { gpu, processor }) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_that_computes_something_else_is_refused() {
-        for fine in [
-            [5.5, 5.5],
-            [5.5, 5.504],
-            [2e-5, 1e-5],
-            [f32::NAN, f32::NAN],
-            [f32::INFINITY, f32::NAN],
-        ] {
-            assert_eq!(compare(fine), Ok(()));
-        }
-        for bad in [[5.5, 5.51], [5.51, 5.5], [f32::NAN, 5.5], [5.5, f32::NAN], [5.5, 0.0]] {
-            let said = compare(bad).unwrap_err().to_string();
-            assert!(said.contains("on the processor: a kernel or this driver computes"), "{said}");
-        }
-    }
 }

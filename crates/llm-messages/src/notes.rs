@@ -147,7 +147,6 @@ pub fn note(note: &Note) -> Message {
             "note    the steps so far were computed on {}",
             name.as_ref().map_or(message!("the processor"), |name| name.clone().into())
         ),
-        Note::NoEstimate => message!("note    how long it takes on a GPU is not estimated"),
         Note::Said(message) => message.clone(),
     }
 }

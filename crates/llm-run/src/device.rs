@@ -10,7 +10,7 @@ use llm_core::base::escape::clipped;
 #[cfg(feature = "gpu")]
 use llm_core::kernels::gemm::Precision;
 use llm_core::train::{Trainer, Work};
-use llm_core::{TokenDataset, message};
+use llm_core::{TinyGPT, TokenDataset, TokenId, message};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -235,21 +235,61 @@ fn open(_: &Which, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
 
 #[cfg(feature = "gpu")]
 fn open(which: &Which, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
-    use llm_gpu::{Adapter, GpuWork};
     if trainer.recipe.matmul == Precision::Bf16 {
         return usage(message!("{matmul} bf16 is for the processor; on a GPU it is {matmul} f16"));
     }
-    let all = Adapter::all();
-    let infos = described(&all);
-    let found = which.among(&infos).and_then(|at| all.get(at));
-    let adapter = found.ok_or_else(|| not_there(which, &infos))?;
     let f16 = trainer.recipe.matmul == Precision::F16;
-    let gpu = adapter.open(f16).map_err(refused)?;
-    let work = GpuWork::new(gpu, trainer, data).map_err(refused)?;
+    let work = llm_gpu::GpuWork::new(found(which, f16)?, trainer, data).map_err(refused)?;
     let (name, is_software) = (work.gpu.name().to_string(), work.gpu.is_a_processor());
     let emulates = f16 && work.gpu.units().is_none();
     let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.losses);
     Ok(OnGpu { work: Box::new(work), name, is_software, emulates, kernels, bytes, losses })
+}
+
+/// The GPU that is asked for.
+#[cfg(feature = "gpu")]
+fn found(which: &Which, with_units: bool) -> Result<llm_gpu::Gpu> {
+    let all = llm_gpu::Adapter::all();
+    let infos = described(&all);
+    let found = which.among(&infos).and_then(|at| all.get(at));
+    found.ok_or_else(|| not_there(which, &infos))?.open(with_units).map_err(refused)
+}
+
+/// Reads a text, of which it knows the first so many tokens, and gives the scores of what follows.
+pub type Reading = Box<dyn FnMut(&[TokenId], usize) -> llm_core::Result<Vec<f32>> + Send>;
+
+/// A model on the GPU that is asked for, to be measured there; `None` for the CPU.
+///
+/// # Errors
+/// As [`opened`].
+pub fn measuring(device: &Device, model: &TinyGPT) -> Result<Option<Box<dyn Work>>> {
+    device.check()?;
+    #[cfg(feature = "gpu")]
+    if let Device::Gpu(which) = device {
+        return Ok(Some(Box::new(there(which, model)?)));
+    }
+    let _ = model;
+    Ok(None)
+}
+
+/// A model on the GPU that is asked for, to write there; `None` for the CPU.
+///
+/// # Errors
+/// As [`opened`].
+pub fn reading(device: &Device, model: &TinyGPT) -> Result<Option<Reading>> {
+    device.check()?;
+    #[cfg(feature = "gpu")]
+    if let Device::Gpu(which) = device {
+        let mut reader = there(which, model)?.reader(model).map_err(refused)?;
+        return Ok(Some(Box::new(move |text, known| Ok(reader.read(text, known)?))));
+    }
+    let _ = model;
+    Ok(None)
+}
+
+#[cfg(feature = "gpu")]
+fn there(which: &Which, model: &TinyGPT) -> Result<llm_gpu::GpuModel> {
+    llm_gpu::GpuModel::new(found(which, false)?, model).map_err(refused)
 }
 
 #[cfg(feature = "gpu")]

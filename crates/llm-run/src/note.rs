@@ -187,8 +187,6 @@ pub enum Note {
     EmulatedF16,
     /// Another device computed the steps so far: a GPU by its name, or the CPU.
     OtherDevice(Option<String>),
-    /// How long a run takes on a GPU is not estimated.
-    NoEstimate,
     /// A sentence of the front end.
     Said(Message),
 }

@@ -6,14 +6,14 @@ use llm_core::TokenDataset;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
 use llm_core::model::Footprint;
-use llm_core::train::{Ending, Flow, Hooks, OneProcess, RunPlan, StepReport, Trainer};
+use llm_core::train::{Ending, Flow, Hooks, OneProcess, RunPlan, StepReport, Trainer, Work};
 use llm_lens::training_flops;
 use std::time::{Duration, Instant};
 
 /// Time for which steps are measured.
 const STEPS: Duration = Duration::from_millis(1500);
 /// Fewest steps that are measured. The first does not count: it finds caches and buffers empty.
-const FEWEST: usize = 3;
+pub(crate) const FEWEST: usize = 3;
 /// A step that would take much longer than this is estimated from shorter ones.
 const LONG: Duration = Duration::from_millis(500);
 /// Share of the machine's peak that training usually reaches, by which a long step is recognised.
@@ -63,13 +63,14 @@ pub(crate) fn step_seconds(
     let window = flops / (1e9 * USUAL_SHARE * peak::gflops());
     let few = ((LONG.as_secs_f64() / window) as usize).max(1);
     if window * all as f64 <= LONG.as_secs_f64() * 2.0 || 2 * few >= all {
-        return Ok(of(&mut timed_steps(trainer, data, stop, (FEWEST, time))?));
+        return Ok(of(&mut timed_steps(trainer, data, &mut OneProcess, stop, (FEWEST, time))?));
     }
     // So long that caches and buffers no longer matter.
     let fewest = if window > LONG.as_secs_f64() { 1 } else { 2 };
     let mut some = |windows: usize| {
         (trainer.recipe.batch_size, trainer.recipe.accum) = (windows, 1);
-        timed_steps(trainer, data, stop, (fewest, time)).map(|mut seconds| of(&mut seconds))
+        timed_steps(trainer, data, &mut OneProcess, stop, (fewest, time))
+            .map(|mut seconds| of(&mut seconds))
     };
     let (once, twice) = (some(few)?, some(2 * few)?);
     let of_one = (twice - once).max(0.0) / few as f64;
@@ -77,15 +78,16 @@ pub(crate) fn step_seconds(
 }
 
 /// Steps, as many as there are in the time for that, but no fewer than `fewest`.
-fn timed_steps(
+pub(crate) fn timed_steps(
     trainer: &mut Trainer,
     data: &TokenDataset,
+    work: &mut dyn Work,
     stop: &mut Stop<'_>,
     (fewest, time): (usize, Duration),
 ) -> Result<Vec<f64>> {
     let begin = Instant::now();
     let mut timed = Timed { stop, begin, last: begin, fewest, time, seconds: Vec::new() };
-    trainer.run(data, &RunPlan::new(u64::MAX), &mut OneProcess, &mut timed)?;
+    trainer.run(data, &RunPlan::new(u64::MAX), work, &mut timed)?;
     Ok(timed.seconds)
 }
 

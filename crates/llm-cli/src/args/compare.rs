@@ -1,9 +1,10 @@
 //! Flags of `compare`.
 
-use super::{DataArgs, ModelArgs, OutputArgs, RecipeArgs, TrainArgs};
+use super::{CrewArgs, DataArgs, ModelArgs, OutputArgs, RecipeArgs, TrainArgs};
 use crate::flags::Typed;
 use crate::words::flags;
 use clap::Arg;
+use llm_run::device::Device;
 use std::path::PathBuf;
 
 /// `--variants`, for a program that offers what they differ in.
@@ -60,6 +61,9 @@ flags! {
         /// 250]
         /// zh: 每次训练每 N 步测一次验证损失；0：只在结束时 [默认：250]
         eval_every: Option<u64> = "N" [visible_alias = "eval-interval"];
+        /// Where steps are computed: cpu, gpu, gpu:N or gpu:NAME, as in training [default: cpu]
+        /// zh: 在哪里计算每一步，与训练相同 [gpu、gpu:N、gpu:NAME；默认：cpu]
+        device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
         /// Say what time and memory all of it takes here, and do nothing
         /// zh: 说明全部要多少时间和内存，但什么都不做
         dry_run: bool;
@@ -99,6 +103,7 @@ impl CompareArgs {
             heads: Typed(heads.map(|heads| ("heads", heads.into())).into_iter().collect()),
             recipe: self.recipe.clone(),
             eval_every: self.eval_every,
+            crew: CrewArgs { device: self.device.clone(), ..CrewArgs::default() },
             output: self.output.clone(),
             ..TrainArgs::default()
         }

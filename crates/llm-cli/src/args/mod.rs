@@ -44,6 +44,7 @@ use crate::words::{flags, one_of};
 use choices::{FORMS, KINDS};
 use clap::{Parser, Subcommand};
 use llm_core::recipe::DataForm;
+use llm_run::device::Device;
 use std::path::PathBuf;
 
 /// Everything that can be typed.
@@ -155,6 +156,9 @@ flags! {
         /// where the model is larger than the processor's caches
         /// zh: 权重存成 f32、bf16、q8 或 q4，每个 32、16、8 或 4 位：模型比处理器的缓存大时，位数越少越快
         weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
+        /// Where it is computed: cpu, gpu, gpu:N or gpu:NAME, as in training [default: cpu]
+        /// zh: 在哪里计算，与训练相同 [gpu、gpu:N、gpu:NAME；默认：cpu]
+        device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
         /// One JSON object for each text, with token numbers and log-probabilities
         /// zh: 每段文本一个 JSON 对象，带词元编号和对数概率
         json: bool;
@@ -261,6 +265,9 @@ flags! {
         /// Score the model with weights rounded to bf16, q8 or q4, beside f32
         /// zh: 把权重舍入成 bf16、q8 或 q4 之后打分，与 f32 并列
         weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
+        /// Where it is computed: cpu, gpu, gpu:N or gpu:NAME, as in training [default: cpu]
+        /// zh: 在哪里计算，与训练相同 [gpu、gpu:N、gpu:NAME；默认：cpu]
+        device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
         /// Write a row for every scored token into this file as CSV, with --json an object a line:
         /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone
         /// or `-`: to standard output, the table to standard error

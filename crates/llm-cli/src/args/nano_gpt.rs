@@ -81,7 +81,6 @@ const ROWS: [&[Row]; 2] = [
     ],
     &[
         COMPILE,
-        If("device", IsNot(&["cpu"])).says(Instead("text is written on the CPU; leave it out")),
         If("dtype", Is(&["bfloat16"])).says(Instead("use --weights bf16")),
         If("dtype", IsNot(&["float32"])).says(Instead("numbers are float32 here; leave it out")),
         If("init-from", IsNot(&["resume"])).says(GPT2),

@@ -3,6 +3,7 @@
 mod rows;
 mod task;
 
+use super::devices;
 use super::loaded::loaded;
 use super::scored::{batch_of, scored_on};
 use super::written::{check_place, save, say_written};
@@ -17,13 +18,14 @@ use crate::signals::Signals;
 use llm_core::base::{Message, real_path, thousands};
 use llm_core::data::Window;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::{OneProcess, Scored};
+use llm_core::train::{OneProcess, Scored, Work};
 use llm_core::{TinyGPT, message};
 use llm_formats::npz::{self, ScoredTokens};
 use llm_lens::FirstChoices;
 use llm_messages::unit;
 use llm_report::fact_label;
 use llm_run::data::{Report, Validation};
+use llm_run::device::{Device, measuring};
 use llm_run::plan::{Loaded, about_training_data};
 use llm_run::training::measure;
 use rows::TokenRows;
@@ -35,6 +37,19 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// What loading or scoring refuses.
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
+    if args.device == Some(Device::List) {
+        return devices::list(args.json || args.output.json());
+    }
+    let device = args.device.clone().unwrap_or_default();
+    let for_the_cpu = [
+        ("--task", args.task.is_some()),
+        ("--weights", args.weights.flatten().is_some()),
+        ("--per-token", args.per_token.is_some()),
+        ("--npz", args.npz.is_some()),
+    ];
+    if let Some((flag, _)) = for_the_cpu.iter().find(|(_, given)| *given && device != Device::Cpu) {
+        return usage(message!("{} is for the processor: leave --device out", *flag));
+    }
     let signals = Signals::listen();
     let (path, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
     let batch = batch_of(&loaded, args.batch)?;
@@ -55,11 +70,16 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     if let Some(kind) = args.weights.flatten() {
         let mut choices = FirstChoices::default();
         let each = |_, scored: &Scored<'_>| choices.remember(scored);
-        let exact = score(&val, &run.model, batch, quiet, &signals, each)?;
+        let exact = score((&val, &run.model), &mut OneProcess, batch, quiet, &signals, each)?;
         run.model = run.model.rounded(kind)?;
         beside = Some((kind, choices, exact.evaluation.loss));
     }
-    let report = score(&val, &run.model, batch, quiet, &signals, |window, scored| {
+    let mut there = measuring(&device, &run.model)?;
+    let work: &mut dyn Work = match &mut there {
+        Some(there) => there.as_mut(),
+        None => &mut OneProcess,
+    };
+    let report = score((&val, &run.model), work, batch, quiet, &signals, |window, scored| {
         beside.iter_mut().for_each(|(_, choices, _)| choices.compare(scored));
         details.rows.iter_mut().for_each(|rows| rows.add(window, scored));
         details.arrays.iter_mut().for_each(|arrays| arrays.add(window, scored));
@@ -91,8 +111,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
 /// # Errors
 /// What scoring refuses; [`RunError::Signal`] after a signal.
 fn score(
-    val: &Validation,
-    model: &TinyGPT,
+    (val, model): (&Validation, &TinyGPT),
+    work: &mut dyn Work,
     batch: usize,
     quiet: bool,
     signals: &Signals,
@@ -100,7 +120,7 @@ fn score(
 ) -> Result<Report> {
     let mut shown = Watching::new(val.tokens() as u64, quiet, None);
     let sizes = [batch, usize::MAX];
-    let scored = measure(&mut OneProcess, val, model, sizes, None, &mut |tokens, _, of| {
+    let scored = measure(work, val, model, sizes, None, &mut |tokens, _, of| {
         if let Some((window, scored)) = of {
             shown.position(tokens);
             seen(window, scored);

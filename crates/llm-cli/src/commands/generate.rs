@@ -1,13 +1,15 @@
 //! `generate`: text from a trained model.
 
+use super::devices;
 use super::loaded::loaded;
 use crate::args::GenerateArgs;
 use crate::console::{Out, note};
-use crate::error::Result;
+use crate::error::{Result, usage};
 use crate::generation::{Request, To};
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_run::defaults::TextDefaults;
+use llm_run::device::Device;
 use llm_run::plan::Loaded;
 
 /// Loads the model and writes.
@@ -15,6 +17,13 @@ use llm_run::plan::Loaded;
 /// # Errors
 /// What loading or writing refuses.
 pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
+    if args.device == Some(Device::List) {
+        return devices::list(args.json || args.output.json());
+    }
+    let device = args.device.clone().unwrap_or_default();
+    if device != Device::Cpu && args.weights.flatten().is_some() {
+        return usage("--weights is for the processor: leave --device out");
+    }
     let foreign = args.nano_gpt.notes(&program.models)?;
     if !args.output.quiet() {
         foreign.iter().for_each(note);
@@ -33,6 +42,6 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let mut out = Out::default();
     let json = args.json || args.output.json();
     let to = To { out: &mut out, signals: &signals, json, step: run.step };
-    request.write(&run.model, to, |_| {})?;
+    request.write_on(&device, &run.model, to, |_| {})?;
     out.finish()
 }

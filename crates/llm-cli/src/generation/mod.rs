@@ -22,6 +22,7 @@ use llm_formats::chat::{ChatFormat, Turn};
 use llm_lens::with_room;
 use llm_run::data::Beginning;
 use llm_run::defaults::TextDefaults;
+use llm_run::device::{Device, reading};
 use llm_run::log::Sample;
 use std::sync::Arc;
 
@@ -155,7 +156,21 @@ impl Request {
     ///
     /// # Errors
     /// [`RunError::Signal`] after a signal; what generation refuses.
-    pub fn write(&self, of: &TinyGPT, mut to: To<'_>, mut keep: impl FnMut(&Sample)) -> Result<()> {
+    pub fn write(&self, of: &TinyGPT, to: To<'_>, keep: impl FnMut(&Sample)) -> Result<()> {
+        self.write_on(&Device::Cpu, of, to, keep)
+    }
+
+    /// [`Request::write`] on a device.
+    ///
+    /// # Errors
+    /// As [`Request::write`]; [`RunError::Unavailable`] where there is no such device.
+    pub fn write_on(
+        &self,
+        device: &Device,
+        of: &TinyGPT,
+        mut to: To<'_>,
+        mut keep: impl FnMut(&Sample),
+    ) -> Result<()> {
         let all = self.prompt.len().saturating_add(self.n);
         let longer = with_room(of, self.window.filter(|_| self.slide.is_none()), all);
         let model = longer.as_ref().unwrap_or(of);
@@ -169,6 +184,9 @@ impl Request {
         let sampling = self.sampling.clone();
         let mut generator =
             Generator::with_weights(model, &self.prompt, sampling, slide, self.weights)?;
+        if let Some(read) = reading(device, model)? {
+            generator = generator.elsewhere(read);
+        }
         let text = match self.numbers() && !to.json {
             _ if let Some(asked) = &self.asked => asked.clone().into_bytes(),
             true => self.prompt.iter().flat_map(|&token| number(token)).collect(),

@@ -28,7 +28,11 @@ pub struct Decoder<'m> {
     text: Read,
     /// Shown every position at each token, and may change it; with one, nothing is cached.
     probe: Option<&'m (dyn Probe + Sync)>,
+    elsewhere: Option<Elsewhere<'m>>,
 }
+
+/// Reads a text, of which it knows the first so many tokens, and gives the scores of what follows.
+pub(super) type Elsewhere<'m> = Box<dyn FnMut(&[TokenId], usize) -> Result<Vec<f32>> + Send + 'm>;
 
 impl fmt::Debug for Decoder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,13 +73,22 @@ impl<'m> Decoder<'m> {
     pub fn with_weights(model: &'m TinyGPT, kind: Option<SmallKind>) -> Result<Decoder<'m>> {
         let reader = Reader::new(model, kind, 1)?;
         let text = Read::new(model);
-        Ok(Decoder { reader, text, probe: None })
+        Ok(Decoder { reader, text, probe: None, elsewhere: None })
     }
 
     /// This decoder, with a probe that is shown what is computed and may change it. All that was read is then
     /// computed anew for each [`feed`](Decoder::feed), by [`TinyGPT::forward`] and the model's own weights.
     pub fn with_probe(self, probe: &'m (dyn Probe + Sync)) -> Decoder<'m> {
         Decoder { probe: Some(probe), ..self }
+    }
+
+    /// This decoder, whose texts something else reads, a device for example: it gets a text and how many of its first tokens it
+    /// has read already, and gives the scores of the token that follows.
+    pub fn elsewhere(
+        self,
+        read: impl FnMut(&[TokenId], usize) -> Result<Vec<f32>> + Send + 'm,
+    ) -> Decoder<'m> {
+        Decoder { elsewhere: Some(Box::new(read)), ..self }
     }
 
     /// Number of tokens read.
@@ -112,9 +125,18 @@ impl<'m> Decoder<'m> {
         let (n, expected) = (tokens.len(), format_args!("1 to {room} tokens"));
         Error::unless_shaped((1..=room).contains(&n), "decoder", expected, &[n])?;
         Error::unless_within(tokens, v)?;
-        match self.probe {
-            Some(probe) => self.read_again(tokens, probe)?,
-            None => self.reader.awake(n > 1, |reader| reader.read(&mut self.text, tokens))?,
+        match (self.probe, &mut self.elsewhere) {
+            (Some(probe), _) => self.read_again(tokens, probe)?,
+            (None, Some(read)) => {
+                let before = self.text.tokens.len();
+                self.text.tokens.extend_from_slice(tokens);
+                let scores = read(&self.text.tokens, before);
+                let scores = scores.inspect_err(|_| self.text.tokens.truncate(before))?;
+                self.reader.work.logits[..v].copy_from_slice(&scores);
+            }
+            (None, None) => {
+                self.reader.awake(n > 1, |reader| reader.read(&mut self.text, tokens))?
+            }
         }
         Ok(self.logits())
     }

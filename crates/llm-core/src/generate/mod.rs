@@ -119,6 +119,14 @@ impl<'m> Generator<'m> {
         Generator { decoder: self.decoder.with_probe(probe), ..self }
     }
 
+    /// This generator, whose text something else reads, see [`Decoder::elsewhere`].
+    pub fn elsewhere(
+        self,
+        read: impl FnMut(&[TokenId], usize) -> Result<Vec<f32>> + Send + 'm,
+    ) -> Generator<'m> {
+        Generator { decoder: self.decoder.elsewhere(read), ..self }
+    }
+
     /// The prompt and what was written.
     pub fn tokens(&self) -> &[TokenId] {
         &self.tokens

@@ -27,7 +27,7 @@ impl NgramTable {
     ///
     /// Where there is a row for each of the (V + 1)ⁿ, their number in base V + 1; otherwise a hash, so
     /// that some share a row.
-    pub(crate) fn row(&self, text: &[TokenId], i: usize) -> TokenId {
+    pub fn row(&self, text: &[TokenId], i: usize) -> TokenId {
         let mut key = 0u64;
         for back in (0..self.n).rev() {
             let token = i.checked_sub(back).map_or(self.kinds - 1, |at| u64::from(text[at]));

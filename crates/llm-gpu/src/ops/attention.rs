@@ -10,6 +10,7 @@ use super::flash::Flash;
 use super::head_shape::HeadShape;
 use super::keep::keep;
 use super::matmul::{Causal, Product, View};
+use super::step::step;
 use crate::error::Result;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
@@ -94,6 +95,10 @@ impl HeadShape {
 /// S = Q·Kᵀ·scale with its cap, P = softmax(S) where a query sees, Y = P·V.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (heads, qkv) = (HeadShape::new(maker, made)?, maker.value(made, 0)?);
+    if let Some(text) = maker.text {
+        let y = step(maker, &heads, &text, qkv);
+        return keep(maker, made, y, true).map(Made::from);
+    }
     if let Some(flash) = Flash::of(made, &heads) {
         let done = flash.forward(maker, made, qkv);
         keep(maker, made, done.result, true)?;

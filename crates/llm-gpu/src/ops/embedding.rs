@@ -10,6 +10,7 @@ use llm_core::{TokenId, message};
 const TEXT: &[&str] = &[include_str!("embedding.wgsl")];
 const BY_TOKEN: Kernel = Kernel::new("by_token", TEXT);
 const BY_PLACE: Kernel = Kernel::new("by_place", TEXT);
+const BY_ONE_PLACE: Kernel = Kernel::new("by_one_place", TEXT);
 const BACK_TO_TOKENS: Kernel = Kernel::new("back_to_tokens", TEXT);
 const ADD_PIECES: Kernel = Kernel::new("add_pieces", TEXT);
 const PIECES_TO_TOKENS: Kernel = Kernel::new("pieces_to_tokens", TEXT);
@@ -60,7 +61,10 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let [rows, width, t, v] = sizes.map(|n| n as u32);
     let (kernel, rooms) = match by {
         By::Numbers([ids, _]) => (BY_TOKEN, vec![maker.fixed.theta[at.array], ids, y]),
-        By::Places => (BY_PLACE, vec![maker.fixed.theta[at.array], y]),
+        By::Places => match maker.text {
+            Some(text) => (BY_ONE_PLACE, vec![maker.fixed.theta[at.array], y, text.place]),
+            None => (BY_PLACE, vec![maker.fixed.theta[at.array], y]),
+        },
     };
     maker.call(kernel, &[rows, width, t, v, at.at, add], &rooms, elements(n));
     Ok(y.into())

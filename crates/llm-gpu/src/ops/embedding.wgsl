@@ -8,6 +8,7 @@ struct Sizes { rows: u32, width: u32, t: u32, v: u32, at: u32, add: u32 } // row
 @group(0) @binding(2) var<storage, read> tokens: array<u32>;
 @group(0) @binding(3) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<storage, read_write> y_of_places: array<f32>;
+@group(0) @binding(3) var<storage, read> place: array<u32>;
 @group(0) @binding(1) var<storage, read> dy: array<f32>;
 @group(0) @binding(2) var<storage, read> sorted: array<u32>; // starts [V+1], then places [B·T]
 @group(0) @binding(3) var<storage, read_write> grads: array<f32>;
@@ -26,6 +27,15 @@ fn by_token(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroup
 fn by_place(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
     for (var i = at.x; i < p.rows * p.width; i += grid.x * 256u) {
         let v = theta[p.at + (i / p.width) % p.t * p.width + i % p.width];
+        if p.add == 1u { y_of_places[i] += v; } else { y_of_places[i] = v; }
+    }
+}
+
+// Of a text that grows: all rows are at one place.
+@compute @workgroup_size(256)
+fn by_one_place(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
+    for (var i = at.x; i < p.rows * p.width; i += grid.x * 256u) {
+        let v = theta[p.at + place[0] * p.width + i % p.width];
         if p.add == 1u { y_of_places[i] += v; } else { y_of_places[i] = v; }
     }
 }

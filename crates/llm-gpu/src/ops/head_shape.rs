@@ -25,7 +25,7 @@ impl HeadShape {
             return Err(GpuError::no(made.op, message!("of another batch")));
         }
         let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
-        let window = whole(made, "window")?.min(t);
+        let window = whole(made, "window")?.min(maker.text.map_or(t, |text| text.context));
         let soft_cap = made.number("soft_cap").map(|c| c as f32);
         Ok(HeadShape { b, t, h, g, d, window, scale: number(made, "scale")? as f32, soft_cap })
     }

@@ -17,6 +17,7 @@ pub(crate) mod matmul;
 mod norm;
 mod parts;
 mod rotary;
+mod step;
 mod sums;
 pub(crate) mod units;
 

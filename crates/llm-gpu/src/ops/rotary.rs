@@ -8,7 +8,9 @@ use llm_core::kernels::rotary::{Turned, forward as turn};
 use llm_core::listing::{Fact, Listed};
 use llm_core::message;
 
-const TURN: Kernel = Kernel::new("turn", &[include_str!("rotary.wgsl")]);
+const TEXT: &[&str] = &[include_str!("rotary.wgsl")];
+const TURN: Kernel = Kernel::new("turn", TEXT);
+const TURN_ONE: Kernel = Kernel::new("turn_one", TEXT);
 
 /// The sizes but for the last two, and how many numbers there are.
 fn sizes_of(made: &Listed) -> Result<([u32; 6], usize)> {
@@ -21,12 +23,12 @@ fn sizes_of(made: &Listed) -> Result<([u32; 6], usize)> {
     Ok(([n, width, heads, head, angles.width() / 2, t].map(|n| n as u32), n))
 }
 
-/// Cosines and sines of the T positions, `[T, 2, R/2]`: what the turn makes of pairs (1, 0).
-fn table(made: &Listed) -> Result<Vec<f32>> {
+/// Cosines and sines of T positions, `[T, 2, R/2]`: what the turn makes of pairs (1, 0).
+fn table(made: &Listed, t: usize) -> Result<Vec<f32>> {
     let Some(Fact::Angles(angles)) = made.fact("angles") else {
         return Err(GpuError::unsaid(made.op, "angles"));
     };
-    let (width, t) = (angles.width(), made.shape[1]);
+    let width = angles.width();
     if width == 0 {
         return Err(GpuError::no(made.op, message!("of no channels")));
     }
@@ -40,11 +42,15 @@ fn table(made: &Listed) -> Result<Vec<f32>> {
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
-    let ((sizes, n), x, table) = (sizes_of(made)?, maker.value(made, 0)?, table(made)?);
+    let ((sizes, n), x) = (sizes_of(made)?, maker.value(made, 0)?);
+    let table = table(made, maker.text.map_or(made.shape[1], |text| text.context))?;
     let angles = maker.plan.room(table.len(), Use::Given(table));
     let y = maker.room(n);
     let sizes = [&sizes[..], &[1.0f32.to_bits(), 0]].concat();
-    maker.call(TURN, &sizes, &[x, angles, y], elements(n));
+    match maker.text {
+        Some(text) => maker.call(TURN_ONE, &sizes, &[x, angles, y, text.place], elements(n)),
+        None => maker.call(TURN, &sizes, &[x, angles, y], elements(n)),
+    }
     Ok(Made { result: y, kept: vec![angles] })
 }
 

@@ -8,3 +8,4 @@ mod models;
 mod refused;
 mod runs;
 mod support;
+mod texts;

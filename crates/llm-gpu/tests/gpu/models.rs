@@ -257,7 +257,8 @@ fn tables_of_ngrams() {
 /// With a kernel of their own, and with weights that are stored.
 #[test]
 fn heads_that_are_switched_off() {
-    let some = || MultiHead::with_head_mask(4, [true, false, true, false, true, true, true, false].into());
+    let some =
+        || MultiHead::with_head_mask(4, [true, false, true, false, true, true, true, false].into());
     agrees("masked", Case::new(Config::new(256, 24, 32, 2), some(), 3));
     agrees("masked, 5 channels", Case::new(Config::new(256, 24, 20, 2), some(), 3));
 }

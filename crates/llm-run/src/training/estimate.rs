@@ -5,11 +5,12 @@ use super::kinds::Estimate;
 use crate::clock::TimeBudget;
 use crate::data::Validation;
 use crate::defaults::{INTERVAL, PERIODIC_TOKENS};
+use crate::device::OnGpu;
 use crate::error::Result;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::timing::{Stop, measured_time, middle, step_seconds};
-use llm_core::train::Trainer;
+use crate::timing::{FEWEST, Stop, measured_time, middle, step_seconds, timed_steps};
+use llm_core::train::{OneProcess, Scored, Trainer, Work};
 use std::time::Instant;
 
 /// A measurement is measured for this part of the time in which steps are.
@@ -23,6 +24,7 @@ const SCORING: u32 = 3;
 pub fn estimate(
     plan: &mut Plan,
     options: &Options,
+    gpu: Option<&mut OnGpu>,
     clock: &TimeBudget,
     stop: &mut Stop<'_>,
 ) -> Result<Option<Estimate>> {
@@ -33,9 +35,16 @@ pub fn estimate(
     }
     let end = plan.trainer.step.saturating_add(steps);
     let last = data.val.as_ref().map_or(0, |val| most_after(val, plan, end));
-    let step = step_seconds(&mut plan.trainer, &data.train, stop, measured_time(), middle)?;
+    let (run, time) = (&mut plan.trainer, measured_time());
+    let (step, work): (_, &mut dyn Work) = match gpu {
+        None => (step_seconds(run, &data.train, stop, time, middle)?, &mut OneProcess),
+        Some(OnGpu { work, .. }) => {
+            let all = timed_steps(run, &data.train, work.as_mut(), stop, (FEWEST, time));
+            (middle(&mut all?), work.as_mut())
+        }
+    };
     let rate = match &data.val {
-        Some(val) if !stop() => tokens_per_second(val, &plan.trainer, stop)?,
+        Some(val) if !stop() => tokens_per_second(val, &plan.trainer, work, stop)?,
         _ => f64::INFINITY,
     };
     if stop() {
@@ -56,9 +65,15 @@ pub fn estimate(
 }
 
 /// Tokens that are scored a second.
-fn tokens_per_second(val: &Validation, run: &Trainer, stop: &mut Stop<'_>) -> Result<f64> {
+fn tokens_per_second(
+    val: &Validation,
+    run: &Trainer,
+    work: &mut dyn Work,
+    stop: &mut Stop<'_>,
+) -> Result<f64> {
     let begin = Instant::now();
-    let enough = |_| stop() || begin.elapsed() >= measured_time() / SCORING;
-    let report = val.score(&run.model, run.recipe.batch_size, val.tokens(), enough)?;
+    let enough = |_, _, _: &Scored<'_>| stop() || begin.elapsed() >= measured_time() / SCORING;
+    let report =
+        val.score_together(work, &run.model, run.recipe.batch_size, val.tokens(), enough)?;
     Ok(report.evaluation.tokens as f64 / begin.elapsed().as_secs_f64().max(1e-9))
 }

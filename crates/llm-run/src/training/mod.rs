@@ -62,7 +62,7 @@ use crate::folder::Target;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::rewards::Latest;
-use llm_core::train::{OneProcess, Work};
+use llm_core::train::Work;
 use llm_core::{Error, IoAction, message};
 use std::fmt;
 use std::time::Instant;
@@ -113,7 +113,7 @@ impl<'a> Training<'a> {
     }
 
     /// The whole run: steps, the last measurement, checks, a text, the page. Who works on it is
-    /// `work`; [`OneProcess`] where there is no other.
+    /// `work`; [`OneProcess`](llm_core::train::OneProcess) where there is no other.
     ///
     /// # Errors
     /// What ended it; what is kept is said.
@@ -125,9 +125,13 @@ impl<'a> Training<'a> {
     ///
     /// # Errors
     /// As [`Training::run`].
-    pub fn steps_alone(&mut self, plan: &mut Plan) -> Result<(Option<Report>, f64)> {
+    pub fn steps_alone(
+        &mut self,
+        plan: &mut Plan,
+        work: &mut dyn Work,
+    ) -> Result<(Option<Report>, f64)> {
         self.ended_or_not(plan, |training, plan| {
-            let report = training.train(plan, &mut OneProcess)?;
+            let report = training.train(plan, work)?;
             training.save(plan)?;
             training.page((&plan.trainer).into(), report.as_ref(), training.state());
             training.store.check_places()?;

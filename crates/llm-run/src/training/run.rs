@@ -89,7 +89,7 @@ fn follow(
         return Ok(());
     }
     if options.dry_run {
-        return estimated(plan, options, gpu.is_some(), &clock, face);
+        return estimated(plan, options, gpu.as_mut(), &clock, face);
     }
     if options.overfit {
         let log_every = options.habits.log_every.unwrap_or(LOG_EVERY);
@@ -148,17 +148,13 @@ fn moved(plan: &Plan, device: &str) -> Option<Note> {
 fn estimated(
     plan: &mut Plan,
     options: &Options,
-    is_on_gpu: bool,
+    gpu: Option<&mut OnGpu>,
     clock: &TimeBudget,
     face: &mut dyn Face,
 ) -> Result<()> {
-    if is_on_gpu {
-        face.event(&Event::Note(&Note::NoEstimate));
-        return Ok(());
-    }
     let watching = &mut *face;
     let mut stop = move || watching.signal().is_some();
-    let found = estimate(plan, options, clock, &mut stop)?;
+    let found = estimate(plan, options, gpu, clock, &mut stop)?;
     check_signal(face)?;
     if let Some(estimate) = &found {
         face.event(&Event::Estimated { estimate, steps: plan.steps });

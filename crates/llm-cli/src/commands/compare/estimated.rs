@@ -11,6 +11,7 @@ use llm_core::base::bytes;
 use llm_core::message;
 use llm_report::comparison::Variant;
 use llm_run::clock::TimeBudget;
+use llm_run::device::opened;
 use llm_run::plan::SharedData;
 use llm_run::training::estimate;
 use serde_json::json;
@@ -33,7 +34,9 @@ pub(super) fn estimated(
         let mut plan = data.plan(&program.models, &options)?;
         let clock = TimeBudget { begin: Instant::now(), most: None };
         let mut stop = || signals.pending().is_some();
-        let found = estimate(&mut plan, &options, &clock, &mut stop)?;
+        let steps = plan.data.as_ref().map(|data| &data.train);
+        let mut gpu = opened(&options.device, &plan.trainer, steps)?;
+        let found = estimate(&mut plan, &options, gpu.as_mut(), &clock, &mut stop)?;
         signals.check()?;
         let seconds = found.map_or(0.0, |found| found.seconds);
         whole += seconds * seeds as f64;

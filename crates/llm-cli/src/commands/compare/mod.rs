@@ -7,6 +7,7 @@ mod ladder;
 mod tables;
 mod vary;
 
+use super::devices;
 use super::train::one_of_many;
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, json_line, note, room};
@@ -25,6 +26,7 @@ use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each
 use llm_report::{Shared, from_to};
 use llm_run::config::Sheet;
 use llm_run::data::Report;
+use llm_run::device::Device;
 use llm_run::folder::EmptyFolder;
 use llm_run::log::RunInfo;
 use llm_run::models::Heads;
@@ -55,6 +57,9 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     if let Heads::One { other } = program.models.heads {
         let of = program.models.name;
         return usage(message!("compare: {} has one attention head; use {} compare", of, other));
+    }
+    if args.device == Some(Device::List) {
+        return devices::list(args.json || args.output.json());
     }
     check_flags(args)?;
     ladder::check(args)?;

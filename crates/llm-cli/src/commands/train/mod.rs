@@ -12,8 +12,10 @@ use crate::settings::{beside, head};
 use crate::signals::Signals;
 use face::{Shown, changed};
 use llm_core::crew::Crew;
+use llm_core::train::{OneProcess, Work};
 use llm_report::About;
 use llm_run::data::Report;
+use llm_run::device::opened;
 use llm_run::options::Options;
 use llm_run::plan::Plan;
 use llm_run::training::{Identity, Training, run};
@@ -69,7 +71,14 @@ pub(super) fn one_of_many(
     let mut identity = identity(program, args, threads);
     identity.changed = changed(plan);
     shown.about = Some(About::of(&identity, plan)?);
-    let done = Training::new(plan, &options, &identity, target, &mut shown).steps_alone(plan);
+    let steps = plan.data.as_ref().map(|data| &data.train);
+    let mut gpu = opened(&options.device, &plan.trainer, steps)?;
+    identity.device = gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone());
+    let work: &mut dyn Work = match &mut gpu {
+        Some(gpu) => gpu.work.as_mut(),
+        None => &mut OneProcess,
+    };
+    let done = Training::new(plan, &options, &identity, target, &mut shown).steps_alone(plan, work);
     shown.progress.finish();
     let (report, seconds) = done?;
     let report =

@@ -37,11 +37,12 @@ pub struct Rooms {
     pub ngrams: Vec<(NgramTable, usize, [Room; 2])>,
     /// What decides masks: seed and step, two words each, and the first sequence.
     pub drawn: Room,
-    /// What a loss of this micro-batch counts in the step's, and 1 behind the first of several.
+    /// What a loss of this micro-batch counts in the step's; 1 behind the first of several; 1 where nobody waits for the
+    /// report: what is not finite then holds all later steps, too, until the report is overwritten.
     pub share: Room,
     /// What the optimizer wants to know of an update.
     pub numbers: Room,
-    /// Loss and norm of the step.
+    /// Loss and norm of the step, and whether one of them holds later steps.
     pub report: Room,
 }
 
@@ -154,7 +155,7 @@ impl<'a> Maker<'a> {
         let kept = |numbers| plan.room(numbers, Use::Kept);
         let rows = batches.shape.iter().product();
         let [tokens, targets, sorted, drawn, share, numbers, report] =
-            [rows, rows, batches.vocab + 1 + rows, 5, 2, NUMBERS, 2].map(kept);
+            [rows, rows, batches.vocab + 1 + rows, 5, 3, NUMBERS, 3].map(kept);
         let batch = Rooms { tokens, targets, sorted, drawn, share, ..Rooms::default() };
         let fixed = Rooms { theta, grads, total, slots, numbers, report, ..batch };
         Maker { micro_batches, ..Maker::of(plan, fixed, layout, batches, on) }

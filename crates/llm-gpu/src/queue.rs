@@ -60,10 +60,22 @@ impl Gpu {
     /// [`GpuError::Device`](crate::GpuError::Device) when the device is lost, or something queued was not
     /// taken.
     pub(crate) fn wait(&self, out: &wgpu::Buffer) -> Result<Vec<f32>> {
+        self.wait_for(out, None)
+    }
+
+    /// [`Gpu::wait`], for no more than what was queued up to there.
+    ///
+    /// # Errors
+    /// As [`Gpu::wait`].
+    pub(crate) fn wait_for(
+        &self,
+        out: &wgpu::Buffer,
+        submission_index: Option<wgpu::SubmissionIndex>,
+    ) -> Result<Vec<f32>> {
         self.check()?;
         let (tell, told) = channel();
         out.map_async(wgpu::MapMode::Read, .., move |done| drop(tell.send(done)));
-        let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
+        let waited = self.device.poll(wgpu::PollType::Wait { submission_index, timeout: None });
         self.check()?;
         waited.map_err(|e| said(&e))?;
         // It has called back by now, or never will.

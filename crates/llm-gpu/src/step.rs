@@ -1,12 +1,14 @@
 //! A training step of one model on one device.
 
 use crate::device::Gpu;
-use crate::error::Result;
+use crate::error::{GpuError, Result};
 use crate::loaded::Loaded;
 use crate::plan::{Part, Room};
 use crate::planned::Planned;
+use llm_core::message;
 use llm_core::model::{Batch, TinyGPT};
 use llm_core::optim::OptimizerState;
+use std::collections::VecDeque;
 
 impl Planned {
     /// Puts the step on a device, with the weights of a model and what its optimizer remembers.
@@ -37,18 +39,29 @@ impl Planned {
                 gpu.write(&loaded, room, numbers);
             }
         }
-        let ahead = PASSES.map(|_| None);
-        let gpu = gpu.clone();
-        Ok(Step { report: gpu.outbox(2), gpu, loaded, planned: self, ahead, t: state.t })
+        let (ahead, gpu) = (PASSES.map(|_| None), gpu.clone());
+        let [report, one, other] = [2; 3].map(|numbers| gpu.outbox(numbers));
+        let (free, queued) = (vec![one, other], VecDeque::new());
+        Ok(Step { report, free, queued, gpu, loaded, planned: self, ahead, t: state.t })
     }
 }
 
-/// What is queued at a time: a micro-batch, the last one of a step, the update.
-const PASSES: [&[Part]; 3] =
-    [&[Part::Gradient, Part::Sum], &[Part::Gradient, Part::Sum, Part::Norm], &[Part::Update]];
+/// What is queued at a time: a micro-batch, the last one of a step, the update by a scale or by a largest norm.
+const PASSES: [&[Part]; 4] = [
+    &[Part::Gradient, Part::Sum],
+    &[Part::Gradient, Part::Sum, Part::Norm],
+    &[Part::Update],
+    &[Part::Clip, Part::Update],
+];
 const MICRO: usize = 0;
 const LAST: usize = 1;
 const UPDATE: usize = 2;
+const CLIPPED: usize = 3;
+/// The last micro-batch and the update, where nobody waits in between.
+const WHOLE: &[Part] = &[Part::Gradient, Part::Sum, Part::Norm, Part::Clip, Part::Update];
+
+/// 1, as bits: what is not finite holds later steps.
+const HOLDS: u32 = 1.0f32.to_bits();
 
 /// A planned step loaded onto a device.
 pub struct Step {
@@ -58,7 +71,10 @@ pub struct Step {
     /// Loss and norm are copied into it behind each micro-batch.
     report: wgpu::Buffer,
     /// Passes that are encoded already.
-    ahead: [Option<wgpu::CommandBuffer>; 3],
+    ahead: [Option<wgpu::CommandBuffer>; 4],
+    /// Reports of steps that nobody waits for: free ones, and those that are queued, the oldest first.
+    free: Vec<wgpu::Buffer>,
+    queued: VecDeque<(wgpu::SubmissionIndex, wgpu::Buffer)>,
     /// Updates done.
     t: u64,
 }
@@ -109,13 +125,64 @@ impl Step {
         self.queue(UPDATE);
     }
 
+    /// [`Step::update`], clipped there to this norm; 0: to none.
+    pub fn update_clipped(&mut self, lr: f32, clip: f32) {
+        self.t += 1;
+        self.gpu.say(&self.loaded, &[self.planned.numbers(self.t, lr, clip)]);
+        self.queue(CLIPPED);
+    }
+
+    /// Queues micro-batch `micro` of a step that nobody waits for, behind the last one its update too, clipped to this norm.
+    /// Of two at most [`Step::finish`] is still to be asked.
+    ///
+    /// # Errors
+    /// As [`Planned::words`].
+    pub fn ahead(&mut self, batch: &Batch, micro: u32, lr: f32, clip: f32) -> Result<()> {
+        let mut words = self.planned.words(batch, micro)?;
+        let share = self.planned.rooms.share;
+        words.iter_mut().filter(|(room, _)| *room == share).for_each(|(_, of)| of[2] = HOLDS);
+        if micro + 1 < self.planned.micro_batches {
+            self.gpu.say(&self.loaded, &words);
+            self.queue(MICRO);
+            return Ok(());
+        }
+        let busy = || GpuError::List(message!("two steps are queued already"));
+        let out = self.free.pop().ok_or_else(busy)?;
+        self.t += 1;
+        words.push(self.planned.numbers(self.t, lr, clip));
+        self.gpu.say(&self.loaded, &words);
+        let report = Some((self.planned.rooms.report, &out));
+        let commands = self.gpu.encode(&self.loaded, &self.planned.plan, WHOLE, report);
+        self.queued.push_back((self.gpu.queue.submit([commands]), out));
+        Ok(())
+    }
+
+    /// Waits for the oldest step that is queued. `None`, where it is not finite: nothing was changed by it, nor by those
+    /// behind it, and they are forgotten.
+    ///
+    /// # Errors
+    /// [`GpuError::Device`](crate::GpuError::Device).
+    pub fn finish(&mut self) -> Result<Option<Report>> {
+        let Some((index, out)) = self.queued.pop_front() else { return Ok(None) };
+        let read = self.gpu.wait_for(&out, Some(index));
+        self.free.push(out);
+        let [loss, grad_norm] = read?[..] else { return Ok(None) };
+        if loss.is_finite() && grad_norm.is_finite() {
+            return Ok(Some(Report { loss, grad_norm }));
+        }
+        self.t -= 1 + self.queued.len() as u64;
+        self.free.extend(self.queued.drain(..).map(|(_, out)| out));
+        self.gpu.write(&self.loaded, self.planned.rooms.report, &[0.0; 3]);
+        Ok(None)
+    }
+
     fn queue(&mut self, pass: usize) {
         let commands = self.ahead[pass].take().unwrap_or_else(|| self.encoded(pass));
         self.gpu.queue.submit([commands]);
     }
 
     fn encoded(&self, pass: usize) -> wgpu::CommandBuffer {
-        let report = (pass != UPDATE).then_some((self.planned.rooms.report, &self.report));
+        let report = (pass <= LAST).then_some((self.planned.rooms.report, &self.report));
         self.gpu.encode(&self.loaded, &self.planned.plan, PASSES[pass], report)
     }
 
@@ -125,7 +192,7 @@ impl Step {
     /// [`GpuError::Device`](crate::GpuError::Device).
     pub fn report(&mut self) -> Result<Report> {
         let several = self.planned.micro_batches > 1;
-        for pass in [UPDATE, if several { MICRO } else { LAST }] {
+        for pass in [CLIPPED, if several { MICRO } else { LAST }] {
             if self.ahead[pass].is_none() {
                 self.ahead[pass] = Some(self.encoded(pass));
             }

@@ -44,7 +44,7 @@ impl Planned {
             (rooms.targets, batch.targets.to_vec()),
             (rooms.sorted, sorted(&batch.inputs, self.batches.vocab)),
             (rooms.drawn, [&halves(seed)[..], &halves(step), &[first]].concat()),
-            (rooms.share, vec![share.to_bits(), behind.to_bits()]),
+            (rooms.share, vec![share.to_bits(), behind.to_bits(), 0]),
         ];
         for (table, all, [ids, places]) in &rooms.ngrams {
             let rows = table.rows(&batch.inputs, batch.shape[1]);

@@ -8,8 +8,8 @@ use crate::scores::Measuring;
 use crate::step::{Report, Step};
 use llm_core::autograd::Gradients;
 use llm_core::model::{Batch, TinyGPT};
-use llm_core::optim::Optimizer;
-use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
+use llm_core::optim::{Optimizer, clip_scale};
+use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Update, Work};
 use llm_core::{Error, Result as CoreResult, TokenDataset, message};
 
 /// A device that works on the steps of a run. It has the weights and the moments; model and optimizer
@@ -20,6 +20,8 @@ pub struct GpuWork {
     step: Step,
     measuring: Measuring,
     report: Report,
+    /// Largest norm of a gradient; 0: any.
+    clip: f32,
     /// The loss of the first micro-batch, by the processor and by the device.
     pub losses: [f32; 2],
     /// Steps of the run behind the last update.
@@ -51,12 +53,23 @@ impl GpuWork {
         let losses = [loss, report.loss / batch.share(step.planned().micro_batches as usize)];
         check_close(losses)?;
         let (done, fetched) = (trainer.step, optimizer.state().t);
-        Ok(GpuWork { gpu, step, measuring: Measuring::default(), report, losses, done, fetched })
+        let (clip, measuring) = (trainer.recipe.clip, Measuring::default());
+        Ok(GpuWork { gpu, step, measuring, report, clip, losses, done, fetched })
     }
 
     /// Calls of kernels in a step, each part once.
     pub fn calls(&self) -> usize {
         self.step.planned().calls()
+    }
+
+    /// Refuses a step of other micro-batches than it was made for.
+    fn fits(&self, micro_batches: usize) -> Result<()> {
+        let planned = self.step.planned().micro_batches;
+        if micro_batches == planned as usize {
+            return Ok(());
+        }
+        let why = message!("a step of {} micro-batches, made for {}", micro_batches, planned);
+        Err(GpuError::List(why))
     }
 
     /// Memory of a step on the device.
@@ -69,11 +82,7 @@ impl Work for GpuWork {
     /// Sums micro-batches in the order of their numbers, not by the processor's tree. The gradient
     /// stays on the device.
     fn gradients(&mut self, _: &TinyGPT, of: &mut Batches<'_>, step: u64) -> CoreResult<StepSum> {
-        let planned = self.step.planned().micro_batches;
-        if of.len() != planned as usize {
-            let why = message!("a step of {} micro-batches, made for {}", of.len(), planned);
-            return Err(GpuError::List(why).into());
-        }
+        self.fits(of.len())?;
         let mut tokens = 0;
         for (micro, batch) in (0..).zip(of) {
             let batch = batch?;
@@ -83,6 +92,20 @@ impl Work for GpuWork {
         self.done = step;
         self.report = self.step.report()?;
         Ok((Gradients::default(), f64::from(self.report.loss), tokens))
+    }
+
+    fn queue(&mut self, of: &mut Batches<'_>, update: &Update) -> CoreResult<bool> {
+        self.fits(of.len())?;
+        for (micro, batch) in (0..).zip(of) {
+            self.step.ahead(&batch?, micro, update.lr, update.clip)?;
+        }
+        self.done = update.step + 1;
+        Ok(true)
+    }
+
+    fn finish(&mut self) -> CoreResult<Option<[f64; 2]>> {
+        let report = self.step.finish()?;
+        Ok(report.map(|of| [of.loss, of.grad_norm].map(f64::from)))
     }
 
     fn norm(&mut self, _: &TinyGPT, _: &Gradients) -> CoreResult<f64> {
@@ -101,7 +124,11 @@ impl Work for GpuWork {
         lr: f32,
         scale: f32,
     ) -> CoreResult<()> {
-        self.step.update(lr, scale);
+        // As where nobody waits, to the bit.
+        match scale == clip_scale(f64::from(self.report.grad_norm), self.clip) {
+            true => self.step.update_clipped(lr, self.clip),
+            false => self.step.update(lr, scale),
+        }
         self.done += 1;
         Ok(())
     }

@@ -32,6 +32,10 @@ struct Timed<'a> {
 }
 
 impl Hooks for Timed<'_> {
+    fn waits(&mut self) -> bool {
+        false
+    }
+
     fn interrupted(&mut self) -> bool {
         (self.stop)()
     }

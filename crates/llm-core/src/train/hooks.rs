@@ -88,6 +88,12 @@ pub trait Hooks: Send {
         false
     }
 
+    /// Whether each update waits for [`before_update`](Hooks::before_update) and [`check`](Hooks::check), or for how many steps
+    /// [`steps_left`](Hooks::steps_left) wants. Where none does, a device may be a step ahead of its reports.
+    fn waits(&mut self) -> bool {
+        true
+    }
+
     /// Between backward and update.
     ///
     /// # Errors
@@ -165,12 +171,20 @@ pub trait Hooks: Send {
 }
 
 /// No hooks.
-impl Hooks for () {}
+impl Hooks for () {
+    fn waits(&mut self) -> bool {
+        false
+    }
+}
 
 /// One after the other; the first that ends the run or leaves an update out is heard.
 impl<A: Hooks, B: Hooks> Hooks for (A, B) {
     fn interrupted(&mut self) -> bool {
         self.0.interrupted() || self.1.interrupted()
+    }
+
+    fn waits(&mut self) -> bool {
+        self.0.waits() | self.1.waits()
     }
 
     fn before_update(&mut self, pending: &mut Pending<'_>) -> Result<()> {
@@ -234,6 +248,7 @@ macro_rules! hand_on {
 impl<H: Hooks + ?Sized> Hooks for &mut H {
     hand_on! {
         fn interrupted() -> bool;
+        fn waits() -> bool;
         fn before_update(pending: &mut Pending<'_>) -> Result<()>;
         fn check(report: &StepReport, work: &mut dyn Work) -> Result<Verdict>;
         fn needs_weights(step: u64) -> bool;

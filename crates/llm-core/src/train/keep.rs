@@ -145,6 +145,10 @@ impl Keeper {
 }
 
 impl Hooks for Keeper {
+    fn waits(&mut self) -> bool {
+        false
+    }
+
     fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow> {
         self.measured(run, evaluation.loss)?;
         Ok(Flow::Continue(()))

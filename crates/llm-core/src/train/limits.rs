@@ -27,6 +27,10 @@ impl TimeLimit {
 }
 
 impl Hooks for TimeLimit {
+    fn waits(&mut self) -> bool {
+        false
+    }
+
     fn before_next(&mut self, _: Snapshot<'_>, left: u64) -> Result<Flow> {
         let up = self.begin.elapsed() >= self.most;
         Ok(if up { Flow::Break(Ending::TimeIsUp { left }) } else { Flow::Continue(()) })
@@ -54,6 +58,10 @@ impl Patience {
 }
 
 impl Hooks for Patience {
+    fn waits(&mut self) -> bool {
+        false
+    }
+
     fn evaluated(&mut self, _: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow> {
         // What is not a number is no progress either.
         if evaluation.loss < self.best {

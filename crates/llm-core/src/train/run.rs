@@ -1,12 +1,14 @@
 //! The loop: steps, and on the way measurements, saves and reasons to stop.
 
 use super::agree::agree;
-use super::hooks::{Ending, Flow, Hooks};
+use super::hooks::{Ending, Flow, Hooks, StepReport};
+use super::step::Update;
 use super::work::{OneProcess, Work};
 use super::{Trainer, evaluate_together};
 use crate::base::{Error, Result};
 use crate::checkpoint::Snapshot;
 use crate::data::{TokenDataset, Windows};
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 /// What is done during a run, and how often.
@@ -51,6 +53,19 @@ impl<'a> RunPlan<'a> {
     }
 }
 
+/// How far a device is ahead of what it has reported.
+#[derive(Default)]
+struct Ahead {
+    /// Tokens of the steps that are queued, and not reported.
+    queued: VecDeque<u64>,
+    /// Whether the hooks look at the weights of the next step, if they were asked.
+    looks: Option<bool>,
+    /// Why the run ends when they are reported.
+    ending: Option<Ending>,
+    /// Whether none is queued behind them for now.
+    is_last: bool,
+}
+
 impl Trainer {
     /// Trains: the steps of the plan, and between them what the plan and the hooks want done.
     ///
@@ -89,9 +104,9 @@ impl Trainer {
         work: &mut dyn Work,
         hooks: &mut dyn Hooks,
     ) -> Result<Ending> {
-        let mut whole = self.step;
-        let ended = self.steps(data, plan, work, hooks, &mut whole);
-        let fetched = self.fetch(work, &mut whole);
+        let (mut whole, mut ahead) = (self.step, Ahead::default());
+        let ended = self.steps(data, plan, work, hooks, (&mut whole, &mut ahead));
+        let fetched = self.settle(work, &mut ahead).and_then(|()| self.fetch(work, &mut whole));
         if fetched.is_err() {
             self.step = whole; // that of the weights that are here
         }
@@ -105,22 +120,28 @@ impl Trainer {
         plan: &RunPlan<'_>,
         work: &mut dyn Work,
         hooks: &mut dyn Hooks,
-        whole: &mut u64,
+        (whole, ahead): (&mut u64, &mut Ahead),
     ) -> Result<Ending> {
         let mut left = plan.steps;
         while left > 0 {
-            let report = match self.step_with(data, work, hooks) {
+            let report = match self.step_ahead(data, (plan, left), work, hooks, ahead) {
                 Err(Error::Stopped { .. }) => return Ok(Ending::Interrupted),
                 done => done?,
             };
-            if hooks.needs_weights(self.step) {
+            if ahead.looks.take().unwrap_or_else(|| hooks.needs_weights(self.step)) {
                 self.fetch(work, whole)?;
             }
             let flow = hooks.after_step(Snapshot::from(&*self), &report)?;
             if let Flow::Break(ending) = agree(work, flow)? {
-                return Ok(ending);
+                ahead.ending = Some(ending);
             }
             left -= 1;
+            if ahead.ending.is_some() && !ahead.queued.is_empty() && left > 0 {
+                continue; // what is queued is done, and reported
+            }
+            if let Some(ending) = ahead.ending {
+                return Ok(ending);
+            }
             let step = self.step;
             let due = |every: u64| every > 0 && step.is_multiple_of(every) && left > 0;
             let mut flow = Flow::Continue(());
@@ -132,6 +153,10 @@ impl Trainer {
                 flow = Flow::Break(Ending::Interrupted);
             }
             if let Flow::Break(ending) = agree(work, flow)? {
+                if !ahead.queued.is_empty() {
+                    ahead.ending = Some(ending);
+                    continue;
+                }
                 return Ok(ending);
             }
             if due(plan.save_every) {
@@ -142,6 +167,10 @@ impl Trainer {
             if left > 0 {
                 let flow = hooks.before_next(Snapshot::from(&*self), left)?;
                 if let Flow::Break(ending) = agree(work, flow)? {
+                    if !ahead.queued.is_empty() {
+                        ahead.is_last = true; // asked again behind it
+                        continue;
+                    }
                     return Ok(ending);
                 }
                 let planned = hooks.steps_left(Snapshot::from(&*self), left, work)?;
@@ -152,6 +181,72 @@ impl Trainer {
             }
         }
         Ok(Ending::AllSteps)
+    }
+
+    /// The next step. Where nothing waits for its report or looks at its weights, the one behind it is queued before that is
+    /// read, so that a device has always something to do.
+    fn step_ahead(
+        &mut self,
+        data: &TokenDataset,
+        (plan, left): (&RunPlan<'_>, u64),
+        work: &mut dyn Work,
+        hooks: &mut dyn Hooks,
+        ahead: &mut Ahead,
+    ) -> Result<StepReport> {
+        let next = self.step + 1;
+        let due = |every: u64| every > 0 && next.is_multiple_of(every);
+        let may = self.recipe.reward.is_empty() && !hooks.waits() && work.size() == 1;
+        if may && ahead.queued.is_empty() {
+            ahead.queued.extend(self.queue(data, 0, work, hooks)?);
+        }
+        if ahead.queued.is_empty() {
+            return self.step_with(data, work, hooks);
+        }
+        let stops = ahead.ending.is_some() || std::mem::take(&mut ahead.is_last);
+        if may && !stops && left > 1 && !due(plan.eval_every) && !due(plan.save_every) {
+            let looks = *ahead.looks.insert(hooks.needs_weights(next));
+            // What keeps it from being queued is found again in its turn.
+            if !looks && let Ok(Some(tokens)) = self.queue(data, 1, work, hooks) {
+                ahead.queued.push_back(tokens);
+            }
+        }
+        let Some([loss, norm]) = work.finish()? else {
+            *ahead = Ahead::default();
+            return self.step_with(data, work, hooks); // which says what is not finite
+        };
+        let tokens = ahead.queued.pop_front().unwrap_or_default();
+        let lr = self.recipe.schedule.at(self.step);
+        self.step = next;
+        let (loss, grad_norm) = (loss as f32, norm as f32);
+        Ok(StepReport { step: next, loss, lr, grad_norm, tokens, skipped: false })
+    }
+
+    /// Queues the step behind so many that are queued; its tokens, or none where it has to be waited for.
+    fn queue(
+        &self,
+        data: &TokenDataset,
+        behind: u64,
+        work: &mut dyn Work,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Option<u64>> {
+        let (step, recipe) = (self.step + behind, &self.recipe);
+        let mut tokens = 0;
+        let mut batches = (0..recipe.accum).map(|micro| match hooks.interrupted() {
+            true => Err(Error::Stopped { step }),
+            false => recipe.batch(data, step, micro).inspect(|of| tokens += of.inputs.len() as u64),
+        });
+        let update = Update { step, lr: recipe.schedule.at(step), clip: recipe.clip };
+        update.check(batches.len())?;
+        let is_queued = work.queue(&mut batches, &update)?;
+        Ok(is_queued.then_some(tokens))
+    }
+
+    /// Waits for what is queued, which is done then.
+    fn settle(&mut self, work: &mut dyn Work, ahead: &mut Ahead) -> Result<()> {
+        while ahead.queued.pop_front().is_some() && work.finish()?.is_some() {
+            self.step += 1;
+        }
+        Ok(())
     }
 
     fn fetch(&mut self, work: &mut dyn Work, whole: &mut u64) -> Result<()> {

@@ -72,7 +72,7 @@ pub fn train_step(
 }
 
 impl Update {
-    fn check(&self, batches: usize) -> Result<()> {
+    pub(super) fn check(&self, batches: usize) -> Result<()> {
         let finite = self.lr.is_finite();
         Error::unless(finite, "lr", message!("{} is not a finite number", self.lr))?;
         let why = message!("NaN is no gradient norm; 0 switches clipping off");

@@ -1,6 +1,7 @@
 //! The workers of a step.
 
 use super::accumulate::Tree;
+use super::step::Update;
 use super::usable::check_weights;
 use crate::autograd::Gradients;
 use crate::base::Result;
@@ -35,6 +36,24 @@ pub trait Work: Debug + Send {
     /// [`Error::Stopped`](crate::Error::Stopped) for all ranks when one was asked to stop; what
     /// batches and model say.
     fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum>;
+
+    /// Queues a whole step, clipped and with its update, whose numbers [`finish`](Work::finish) tells later; `false`: nothing
+    /// is queued, and steps are waited for.
+    ///
+    /// # Errors
+    /// As [`gradients`](Work::gradients); nothing of the step has an effect then.
+    fn queue(&mut self, _of: &mut Batches<'_>, _update: &Update) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Loss and norm of the oldest queued step. `None`: they are not finite; then neither it nor those behind it
+    /// changed anything, and they are forgotten.
+    ///
+    /// # Errors
+    /// What a device says.
+    fn finish(&mut self) -> Result<Option<[f64; 2]>> {
+        Ok(None)
+    }
 
     /// ‖g‖, of the gradients of all parameters together.
     ///

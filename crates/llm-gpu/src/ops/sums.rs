@@ -114,5 +114,6 @@ pub(crate) fn norm(maker: &mut Maker<'_>, layout: &Layout) {
         at += grid[0];
     }
     let sizes = [0, all as u32, 0, 0, 0];
-    maker.call(ROOT, &sizes, &[squares, maker.fixed.report], [1, 1, 1]);
+    let rooms = [squares, maker.fixed.report, maker.fixed.share];
+    maker.call(ROOT, &sizes, &rooms, [1, 1, 1]);
 }

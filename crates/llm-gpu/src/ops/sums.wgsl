@@ -4,7 +4,8 @@ struct Sizes { rows: u32, width: u32, chunk: u32, at: u32, add: u32 }
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<storage, read> share: array<f32>; // what one target counts; 1 behind the first micro-batch
-@group(0) @binding(3) var<storage, read_write> report: array<f32>; // loss, norm
+@group(0) @binding(3) var<storage, read_write> report: array<f32>; // loss, norm, whether one was not finite
+@group(0) @binding(3) var<storage, read> told: array<f32>; // [2]: 1 where what is not finite holds all later steps, too
 @group(0) @binding(3) var<storage, read_write> total: array<f32>;
 var<workgroup> part: array<f32, 256>;
 
@@ -57,7 +58,13 @@ fn root(@builtin(local_invocation_index) t: u32) {
     var s = 0.0;
     for (var i = t; i < p.width; i += 256u) { s += x[i]; }
     s = sum_of(s, t);
-    if t == 0u { y[1] = sqrt(s); }
+    if t != 0u { return; }
+    y[1] = sqrt(s);
+    let is_lost = !(y[1] < 3.4e38) || !(abs(y[0]) < 3.4e38);
+    if told[2] == 1.0 && (is_lost || y[2] == 1.0) {
+        y[1] = bitcast<f32>(0x7f7fffffu + u32(told[2])); // +∞: no update
+        y[2] = 1.0;
+    }
 }
 
 // y[at] ← min(1, c/(norm + 10⁻⁶)), c the norm that may be, which stands there; 0: no clipping.

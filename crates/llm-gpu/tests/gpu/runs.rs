@@ -26,9 +26,20 @@ struct Losses {
     all: Vec<f32>,
     lost_after: Option<(u64, Gpu)>,
     saved: Vec<u64>,
+    waits: bool,
+    ends_after: Option<u64>,
 }
 
 impl Hooks for Losses {
+    fn waits(&mut self) -> bool {
+        self.waits
+    }
+
+    fn before_next(&mut self, run: Snapshot<'_>, _: u64) -> Result<Flow> {
+        let ends = self.ends_after.is_some_and(|last| run.step >= last);
+        Ok(if ends { Flow::Break(Ending::NoProgress) } else { Flow::Continue(()) })
+    }
+
     fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
         self.all.push(report.loss);
         if let Some((step, gpu)) = &self.lost_after
@@ -145,6 +156,42 @@ fn a_device_that_is_lost_ends_the_run() {
     assert!(bits(&alone) == bits(&trainer), "the state of step 4, to the bit");
     let again = GpuWork::new(gpu, &trainer, &data).unwrap_err();
     assert!(again.to_string().starts_with("the GPU: "), "{again}");
+}
+
+/// A step ahead of its reports and waiting for each, over measurements and saves: the same losses and states to the bit, where
+/// it is clipped too, and where it ends: by itself, by a hook, or by a number that is not finite.
+#[test]
+fn a_step_ahead_comes_to_the_same_bits() {
+    let Some(gpu) = gpu() else { return };
+    let data = text();
+    let run = |trainer: &Trainer, hooks: Losses| {
+        let (mut trainer, mut hooks) = (trainer.clone(), hooks);
+        let mut there = work(&gpu, &trainer);
+        let plan = RunPlan::new(12).evaluating(&data, 20, 5).saving(4);
+        let ending = trainer.run(&data, &plan, &mut there, &mut hooks);
+        let t = trainer.optimizer.state().t;
+        let ending = ending.map_err(|e| e.to_string());
+        (bits(&trainer), trainer.step, t, hooks.all, hooks.saved, ending)
+    };
+    let both = |trainer: &Trainer, ends_after| {
+        [false, true].map(|waits| run(trainer, Losses { waits, ends_after, ..Losses::default() }))
+    };
+    for (clip, accum, optimizer) in [(0.01, 1, "adamw"), (0.0, 2, "muon"), (1.0, 1, "lion")] {
+        let mut start = Case { accum, optimizer, ..case() }.trainer();
+        start.recipe.clip = clip;
+        let [ahead, waited] = both(&start, None);
+        assert!(ahead == waited, "{optimizer}");
+        assert_eq!((ahead.1, ahead.2, ahead.3.len()), (12, 12, 12));
+        // What was queued already is done and reported.
+        let [ahead, waited] = both(&start, Some(6));
+        assert_eq!((waited.1, ahead.1, ahead.3.len()), (6, 7, 7));
+        assert_eq!(ahead.5, Ok(Ending::NoProgress));
+    }
+    let mut start = case().trainer();
+    (start.recipe.clip, start.recipe.schedule.lr) = (0.0, 1e12);
+    let [ahead, waited] = both(&start, None);
+    println!("{} steps, then: {:?}", ahead.1, ahead.5);
+    assert!(ahead.5.is_err() && ahead.1 > 0 && ahead == waited, "{:?} and {:?}", ahead.5, waited.5);
 }
 
 /// The kernels themselves refuse: no host looks in between here.

@@ -75,7 +75,9 @@ fn texts_are_written_as_on_the_processor() {
         let write = |mut generator: Generator<'_>| -> Vec<Vec<u32>> {
             let one = |sample| {
                 generator.restart(sample);
-                (0..90).for_each(|_| drop(generator.next_token().unwrap()));
+                (0..90).for_each(|_| {
+                    generator.next_token().unwrap();
+                });
                 generator.written().to_vec()
             };
             (0..3).map(one).collect()

@@ -159,6 +159,10 @@ impl Course<'_, '_> {
 }
 
 impl Hooks for Course<'_, '_> {
+    fn waits(&mut self) -> bool {
+        self.guard.is_some() || self.run.deadline.is_some()
+    }
+
     fn interrupted(&mut self) -> bool {
         self.run.face.signal().is_some()
     }

@@ -125,13 +125,14 @@ pub(crate) const CLOSE: f32 = 1e-3;
 pub(crate) const SMALL: f32 = 0.1;
 
 /// Whether a device computes what the processor does. Weights that give no number give none there.
+#[cfg(feature = "native")]
 pub(crate) fn check_close([processor, gpu]: [f32; 2]) -> Result<()> {
     let close = (gpu - processor).abs() <= CLOSE * processor.abs().max(SMALL);
     let neither = !gpu.is_finite() && !processor.is_finite();
     if close || neither { Ok(()) } else { Err(GpuError::Differs { gpu, processor }) }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "native"))]
 mod tests {
     use super::*;
 

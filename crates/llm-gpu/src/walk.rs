@@ -2,8 +2,12 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
-use crate::maker::{Batches, Growing, Maker, Rooms};
-use crate::plan::{Call, Capacity, Part, Plan, Room, Use};
+#[cfg(feature = "native")]
+use crate::maker::Growing;
+use crate::maker::{Batches, Maker, Rooms};
+use crate::plan::{Call, Capacity, Part, Plan};
+#[cfg(feature = "native")]
+use crate::plan::{Room, Use};
 use crate::rule::Rule;
 use crate::{ops, update};
 use llm_core::listing::Listed;
@@ -69,6 +73,7 @@ pub(crate) fn scoring(
 
 /// The plan of reading a token more of a text of at most so many, from the list of one token's loss; where its place is said,
 /// and where scores of what follows stand.
+#[cfg(feature = "native")]
 pub(crate) fn reading(
     list: &[Listed],
     layout: &Layout,

@@ -30,7 +30,7 @@ fn an_op_without_kernels_is_named() {
 
 #[test]
 fn what_an_op_cannot_do_is_said() {
-    let attention = MultiHead::with_head_mask(130, vec![true, false].repeat(65));
+    let attention = MultiHead::with_head_mask(130, [true, false].repeat(65));
     let said = refusal(Config::new(256, 8, 130, 1), attention).to_string();
     assert!(said.contains("with so many heads, some of them switched off"), "{said}");
     let table = Tensor::parameter_from_vec(&[4, 4], vec![0.5; 16]).unwrap();

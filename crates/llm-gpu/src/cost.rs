@@ -30,7 +30,7 @@ impl Sum for Cost {
 }
 
 impl Plan {
-    /// What the calls of a step of so many micro-batches cost, by kernel; what is clipped by the host is left out.
+    /// What the calls of a step of n micro-batches cost, by kernel; what is clipped by the host is left out.
     pub fn costs(&self, micro_batches: u32) -> Vec<(&'static str, usize, Cost)> {
         let mut all: Vec<(&'static str, usize, Cost)> = Vec::new();
         for (part, calls) in self.parts.iter().filter(|(part, _)| *part != Part::Clip) {

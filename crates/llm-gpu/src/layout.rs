@@ -55,7 +55,7 @@ fn numbered(parameters: &[(String, &Tensor)]) -> Result<HashMap<u64, usize>> {
     ids.map(|(i, (name, p))| Ok((p.id().ok_or_else(|| wants_none(name))?, i))).collect()
 }
 
-/// Which parameters go into which array of at most so many numbers: those of one op into one.
+/// Which parameters go into which array of at most `most` numbers: those of one op into one.
 fn shared_out(
     parameters: &[(String, &Tensor)],
     by_id: &HashMap<u64, usize>,
@@ -87,7 +87,7 @@ fn shared_out(
 }
 
 impl Layout {
-    /// For parameters that a list uses, in arrays of at most so many bytes.
+    /// For parameters that a list uses, in arrays of at most `most` bytes.
     pub(crate) fn new(
         parameters: &[(String, &Tensor)],
         rule: &Rule,

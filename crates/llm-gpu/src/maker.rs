@@ -37,7 +37,7 @@ pub struct Rooms {
     pub ngrams: Vec<(NgramTable, usize, [Room; 2])>,
     /// What decides masks: seed and step, two words each, and the first sequence.
     pub drawn: Room,
-    /// What a loss of this micro-batch counts in the step's; 1 behind the first of several; 1 where nobody waits for the
+    /// What a loss of this micro-batch counts in the step's; 1 behind the first of several; 1 where no host waits for the
     /// report: what is not finite then holds all later steps, too, until the report is overwritten.
     pub share: Room,
     /// What the optimizer wants to know of an update.

@@ -33,10 +33,12 @@ pub struct Planned {
     /// The rooms that every step has.
     pub rooms: Rooms,
     pub(crate) batches: Batches,
-    /// Micro-batches of a step.
+    /// Micro-batches of a step, of this process.
     pub micro_batches: u32,
     pub(crate) rule: Rule,
     pub(crate) on: Capacity,
+    /// Processes that share a step.
+    ranks: u32,
 }
 
 impl Planned {
@@ -99,7 +101,7 @@ impl Planned {
             all = made(true)?;
         }
         let (buffers, (plan, rooms, batches)) = all;
-        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule, on })
+        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule, on, ranks: 1 })
     }
 
     /// The plan of a run, from the [`listed`](crate::listed) forward of its next step.
@@ -107,9 +109,23 @@ impl Planned {
     /// # Errors
     /// As [`Planned::new`].
     pub fn of(trainer: &Trainer, list: &[Listed], on: Capacity) -> Result<Planned> {
+        Planned::among(1, trainer, list, on)
+    }
+
+    /// [`Planned::of`] for one of `ranks` ranks, each of which has an equal part of a step's micro-batches.
+    ///
+    /// # Errors
+    /// As [`Planned::new`].
+    pub fn among(ranks: u32, trainer: &Trainer, list: &[Listed], on: Capacity) -> Result<Planned> {
         let Trainer { model, optimizer, recipe, .. } = trainer;
         let parameters: Vec<_> = model.parameters().collect();
-        Planned::by(on, list, &parameters, optimizer.as_ref(), recipe.accum)
+        let each = recipe.accum / ranks.max(1);
+        Ok(Planned { ranks, ..Planned::by(on, list, &parameters, optimizer.as_ref(), each)? })
+    }
+
+    /// Micro-batches of all ranks together.
+    pub(crate) fn of_all(&self) -> u32 {
+        self.micro_batches * self.ranks
     }
 
     /// Numbers in θ's order, or an optimizer's slot, as those of each of its rooms.

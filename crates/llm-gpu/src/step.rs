@@ -57,7 +57,7 @@ const MICRO: usize = 0;
 const LAST: usize = 1;
 const UPDATE: usize = 2;
 const CLIPPED: usize = 3;
-/// The last micro-batch and the update, where nobody waits in between.
+/// The last micro-batch and the update, where no host waits in between.
 const WHOLE: &[Part] = &[Part::Gradient, Part::Sum, Part::Norm, Part::Clip, Part::Update];
 
 /// 1, as bits: what is not finite holds later steps.
@@ -72,7 +72,7 @@ pub struct Step {
     report: wgpu::Buffer,
     /// Passes that are encoded already.
     ahead: [Option<wgpu::CommandBuffer>; 4],
-    /// Reports of steps that nobody waits for: free ones, and those that are queued, the oldest first.
+    /// Reports of steps that no host waits for: free ones, and those that are queued, the oldest first.
     free: Vec<wgpu::Buffer>,
     queued: VecDeque<(wgpu::SubmissionIndex, wgpu::Buffer)>,
     /// Updates done.
@@ -132,7 +132,7 @@ impl Step {
         self.queue(CLIPPED);
     }
 
-    /// Queues micro-batch `micro` of a step that nobody waits for, behind the last one its update too, clipped to this norm.
+    /// Queues micro-batch `micro` of a step that no host waits for, behind the last one its update too, clipped to this norm.
     /// Of two at most [`Step::finish`] is still to be asked.
     ///
     /// # Errors
@@ -199,6 +199,28 @@ impl Step {
         }
         let read = self.gpu.wait(&self.report)?;
         Ok(Report { loss: read[0], grad_norm: read[1] })
+    }
+
+    /// The step's gradient, in θ's order.
+    ///
+    /// # Errors
+    /// [`GpuError::Device`](crate::GpuError::Device).
+    pub fn gradient_here(&self) -> Result<Vec<f32>> {
+        self.all(&self.planned.rooms.total)
+    }
+
+    /// Puts another in its place, and gives its norm.
+    ///
+    /// # Errors
+    /// [`GpuError::Device`](crate::GpuError::Device).
+    pub fn replace_gradient(&mut self, gradient: &[f32]) -> Result<f32> {
+        let Planned { rooms, plan, .. } = &self.planned;
+        for (&room, numbers) in rooms.total.iter().zip(self.planned.each(gradient)) {
+            self.gpu.write(&self.loaded, room, numbers);
+        }
+        let report = Some((rooms.report, &self.report));
+        self.gpu.queue.submit([self.gpu.encode(&self.loaded, plan, &[Part::Norm], report)]);
+        Ok(self.gpu.wait(&self.report)?[1])
     }
 
     /// The gradient of every parameter, by name.

@@ -71,7 +71,7 @@ pub(crate) fn scoring(
     Ok((maker.plan, maker.fixed, batches))
 }
 
-/// The plan of reading a token more of a text of at most so many, from the list of one token's loss; where its place is said,
+/// The plan of reading a token more of a text of at most `context`, from the list of one token's loss; where its place is said,
 /// and where scores of what follows stand.
 #[cfg(feature = "native")]
 pub(crate) fn reading(

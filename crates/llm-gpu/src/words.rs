@@ -34,7 +34,7 @@ impl Planned {
         let first = u32::try_from(first_row).map_err(|_| {
             GpuError::List(message!("more sequences in a step than a kernel can count"))
         })?;
-        let alike = counted as f32 * self.micro_batches as f32;
+        let alike = counted as f32 * self.of_all() as f32;
         let share = 1.0 / batch.step_targets.map_or(alike, |all| all as f32);
         let behind = if micro == 0 { 0.0f32 } else { 1.0 };
         let halves = |x: u64| [x as u32, (x >> 32) as u32];

@@ -7,9 +7,10 @@ use crate::planned::Planned;
 use crate::scores::Measuring;
 use crate::step::{Report, Step};
 use llm_core::autograd::Gradients;
+use llm_core::crew::Crew;
 use llm_core::model::{Batch, TinyGPT};
 use llm_core::optim::{Optimizer, clip_scale};
-use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Update, Work};
+use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
 use llm_core::{Error, Result as CoreResult, TokenDataset, message};
 
 /// A device that works on the steps of a run. It has the weights and the moments; model and optimizer
@@ -44,13 +45,25 @@ impl GpuWork {
     /// [`GpuError::NoKernels`], [`GpuError::NoOptimizer`], [`GpuError::Memory`], [`GpuError::Device`];
     /// [`GpuError::Differs`] when the two losses do; [`GpuError::List`] with what batch and model say.
     pub fn new(gpu: Gpu, trainer: &Trainer, data: &TokenDataset) -> Result<GpuWork> {
+        GpuWork::among(1, gpu, trainer, data)
+    }
+
+    /// [`GpuWork::new`] for one of `ranks` ranks of a [`ProcessGroup`](llm_core::train::ProcessGroup), each on a device of
+    /// its own.
+    ///
+    /// # Errors
+    /// As [`GpuWork::new`].
+    pub fn among(ranks: u32, gpu: Gpu, trainer: &Trainer, data: &TokenDataset) -> Result<GpuWork> {
         let listed = listed(trainer, data).map_err(|e| GpuError::List(e.message()));
         let ((batch, loss, list), Trainer { model, optimizer, .. }) = (listed?, trainer);
-        let mut step =
-            Planned::of(trainer, &list, gpu.capacity())?.load(&gpu, model, optimizer.state())?;
+        let mut step = Planned::among(ranks, trainer, &list, gpu.capacity())?.load(
+            &gpu,
+            model,
+            optimizer.state(),
+        )?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
-        let losses = [loss, report.loss / batch.share(step.planned().micro_batches as usize)];
+        let losses = [loss, report.loss / batch.share(step.planned().of_all() as usize)];
         check_close(losses)?;
         let (done, fetched) = (trainer.step, optimizer.state().t);
         let (clip, measuring) = (trainer.recipe.clip, Measuring::default());
@@ -94,18 +107,26 @@ impl Work for GpuWork {
         Ok((Gradients::default(), f64::from(self.report.loss), tokens))
     }
 
-    fn queue(&mut self, of: &mut Batches<'_>, update: &Update) -> CoreResult<bool> {
+    fn queue(&mut self, of: &mut Batches<'_>, step: u64, [lr, clip]: [f32; 2]) -> CoreResult<bool> {
         self.fits(of.len())?;
         for (micro, batch) in (0..).zip(of) {
-            self.step.ahead(&batch?, micro, update.lr, update.clip)?;
+            self.step.ahead(&batch?, micro, lr, clip)?;
         }
-        self.done = update.step + 1;
+        self.done = step + 1;
         Ok(true)
     }
 
     fn finish(&mut self) -> CoreResult<Option<[f64; 2]>> {
         let report = self.step.finish()?;
         Ok(report.map(|of| [of.loss, of.grad_norm].map(f64::from)))
+    }
+
+    fn sum(&mut self, crew: &mut dyn Crew, loss: f64) -> CoreResult<f64> {
+        let (mut gradient, mut loss) = (self.step.gradient_here()?, [loss as f32]);
+        crew.sum(&mut gradient)?;
+        crew.sum(&mut loss)?;
+        self.report = Report { loss: loss[0], grad_norm: self.step.replace_gradient(&gradient)? };
+        Ok(f64::from(self.report.loss))
     }
 
     fn norm(&mut self, _: &TinyGPT, _: &Gradients) -> CoreResult<f64> {
@@ -124,7 +145,7 @@ impl Work for GpuWork {
         lr: f32,
         scale: f32,
     ) -> CoreResult<()> {
-        // As where nobody waits, to the bit.
+        // As where no host waits, to the bit.
         match scale == clip_scale(f64::from(self.report.grad_norm), self.clip) {
             true => self.step.update_clipped(lr, self.clip),
             false => self.step.update(lr, scale),

@@ -222,24 +222,44 @@ impl OnGpu {
 /// [`RunError::Usage`] in a program that was built without GPUs, or for a model that has no kernels;
 /// [`RunError::Unavailable`] where there is no such GPU; what the GPU itself says.
 pub fn opened(device: &Device, run: &Trainer, on: Option<&TokenDataset>) -> Result<Option<OnGpu>> {
+    opened_by([0, 1], device, run, on)
+}
+
+/// [`opened`] by one of several processes, its rank and how many they are: a number stands for the card of rank 0, and those of
+/// the others follow it, from the first one again where there are no more.
+///
+/// # Errors
+/// As [`opened`].
+pub fn opened_by(
+    of: [usize; 2],
+    device: &Device,
+    run: &Trainer,
+    on: Option<&TokenDataset>,
+) -> Result<Option<OnGpu>> {
     match (device, on) {
-        (Device::Gpu(which), Some(data)) => open(which, run, data).map(Some),
+        (Device::Gpu(which), Some(data)) => open(of, which, run, data).map(Some),
         _ => Ok(None),
     }
 }
 
 #[cfg(not(feature = "gpu"))]
-fn open(_: &Which, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
+fn open(_: [usize; 2], _: &Which, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
     Err(without_gpus())
 }
 
 #[cfg(feature = "gpu")]
-fn open(which: &Which, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
+fn open(
+    [rank, ranks]: [usize; 2],
+    which: &Which,
+    trainer: &Trainer,
+    data: &TokenDataset,
+) -> Result<OnGpu> {
     if trainer.recipe.matmul == Precision::Bf16 {
         return usage(message!("{matmul} bf16 is for the processor; on a GPU it is {matmul} f16"));
     }
     let f16 = trainer.recipe.matmul == Precision::F16;
-    let work = llm_gpu::GpuWork::new(found(which, f16)?, trainer, data).map_err(refused)?;
+    let gpu = found(which, rank, f16)?;
+    let work = llm_gpu::GpuWork::among(ranks as u32, gpu, trainer, data).map_err(refused)?;
     let (name, is_software) = (work.gpu.name().to_string(), work.gpu.is_a_processor());
     let emulates = f16 && work.gpu.units().is_none();
     let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.losses);
@@ -248,14 +268,22 @@ fn open(which: &Which, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> 
 
 /// The GPU that is asked for.
 #[cfg(feature = "gpu")]
-fn found(which: &Which, with_units: bool) -> Result<llm_gpu::Gpu> {
+fn found(which: &Which, rank: usize, with_units: bool) -> Result<llm_gpu::Gpu> {
     let all = llm_gpu::Adapter::all();
     let infos = described(&all);
-    let found = which.among(&infos).and_then(|at| all.get(at));
+    let first = which.among(&infos);
+    // Of equal cards each process has one.
+    let found = first.and_then(|at| {
+        let alike = infos.iter().filter(|of| of.name == infos[at].name);
+        let all: Vec<usize> = alike.map(|of| of.number).collect();
+        let place = all.iter().position(|number| *number == at)?;
+        all.get((place + rank) % all.len()).copied()
+    });
+    let found = found.and_then(|at| all.get(at));
     found.ok_or_else(|| not_there(which, &infos))?.open(with_units).map_err(refused)
 }
 
-/// Reads a text, of which it knows the first so many tokens, and gives the scores of what follows.
+/// Reads a text, of which it knows the first n tokens, and gives the scores of what follows.
 pub type Reading = Box<dyn FnMut(&[TokenId], usize) -> llm_core::Result<Vec<f32>> + Send>;
 
 /// A model on the GPU that is asked for, to be measured there; `None` for the CPU.
@@ -289,7 +317,7 @@ pub fn reading(device: &Device, model: &TinyGPT) -> Result<Option<Reading>> {
 
 #[cfg(feature = "gpu")]
 fn there(which: &Which, model: &TinyGPT) -> Result<llm_gpu::GpuModel> {
-    llm_gpu::GpuModel::new(found(which, false)?, model).map_err(refused)
+    llm_gpu::GpuModel::new(found(which, 0, false)?, model).map_err(refused)
 }
 
 #[cfg(feature = "gpu")]

@@ -118,7 +118,7 @@ impl Options {
         let for_the_cpu = [
             (self.overfit, message!("{}", option("overfit"))),
             (self.time.is_some(), message!("{}", option("time"))),
-            (self.members > 1, message!("a crew of several processes")),
+            (self.shard_optimizer == Some(true), message!("{}", option("shard_optimizer"))),
             (self.lora.is_some(), message!("{}", option("lora"))),
             (self.recompute == Some(true), message!("{}", option("recompute"))),
         ];

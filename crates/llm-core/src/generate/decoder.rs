@@ -31,7 +31,7 @@ pub struct Decoder<'m> {
     elsewhere: Option<Elsewhere<'m>>,
 }
 
-/// Reads a text, of which it knows the first so many tokens, and gives the scores of what follows.
+/// Reads a text, of which it knows the first n tokens, and gives the scores of what follows.
 pub(super) type Elsewhere<'m> = Box<dyn FnMut(&[TokenId], usize) -> Result<Vec<f32>> + Send + 'm>;
 
 impl fmt::Debug for Decoder<'_> {

@@ -10,7 +10,7 @@ use crate::base::{Error, Result};
 use crate::checkpoint::weights_checksum;
 use crate::crew::Crew;
 use crate::message;
-use crate::model::TinyGPT;
+use crate::model::{Batch, TinyGPT};
 use crate::optim::Optimizer;
 
 /// Several processes: each has an equal group of the micro-batches, and gradients are summed over
@@ -24,12 +24,20 @@ pub struct ProcessGroup<'a> {
     crew: &'a mut dyn Crew,
     /// Where the memory of the optimizer is divided.
     shares: Option<Shares>,
+    /// This rank's, if it has one: it has weights, moments and gradient.
+    device: Option<&'a mut dyn Work>,
 }
 
 impl<'a> ProcessGroup<'a> {
     /// The processes of a crew.
     pub fn new(crew: &'a mut dyn Crew) -> ProcessGroup<'a> {
-        ProcessGroup { crew, shares: None }
+        ProcessGroup { crew, shares: None, device: None }
+    }
+
+    /// With a device for each rank, which sums the gradients of its micro-batches in their order; those of the ranks are
+    /// summed by the tree over their numbers. Devices that round alike come to the same bits.
+    pub fn on(self, device: &'a mut dyn Work) -> ProcessGroup<'a> {
+        ProcessGroup { device: Some(device), ..self }
     }
 
     /// Divides the memory of the optimizer over the processes: each of R ranks keeps that of its
@@ -54,6 +62,11 @@ impl<'a> ProcessGroup<'a> {
 
 impl Work for ProcessGroup<'_> {
     fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum> {
+        if let Some(device) = &mut self.device {
+            let (gradients, loss, tokens) = device.gradients(model, of, step)?;
+            let loss = device.sum(self.crew, loss)?;
+            return Ok((gradients, loss, tokens * self.crew.size() as u64));
+        }
         let count = of.len();
         let all = count * self.crew.size();
         let (mut sum, mut last) = (Tree::default(), None);
@@ -70,16 +83,18 @@ impl Work for ProcessGroup<'_> {
     }
 
     fn norm(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<f64> {
-        match &self.shares {
-            Some(shares) => together::norm(self.crew, shares, model, gradients),
-            None => OneProcess.norm(model, gradients),
+        match (&self.shares, &mut self.device) {
+            (_, Some(device)) => device.norm(model, gradients),
+            (Some(shares), _) => together::norm(self.crew, shares, model, gradients),
+            (None, None) => OneProcess.norm(model, gradients),
         }
     }
 
     fn first_non_finite(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<NonFinite> {
-        match &self.shares {
-            Some(shares) => together::first_non_finite(self.crew, shares, model, gradients),
-            None => OneProcess.first_non_finite(model, gradients),
+        match (&self.shares, &mut self.device) {
+            (_, Some(device)) => device.first_non_finite(model, gradients),
+            (Some(shares), _) => together::first_non_finite(self.crew, shares, model, gradients),
+            (None, None) => OneProcess.first_non_finite(model, gradients),
         }
     }
 
@@ -91,10 +106,26 @@ impl Work for ProcessGroup<'_> {
         lr: f32,
         scale: f32,
     ) -> Result<()> {
-        match &mut self.shares {
-            Some(shares) => shares.update(self.crew, model, optimizer, gradients, [lr, scale]),
-            None => OneProcess.update(model, optimizer, gradients, lr, scale),
+        match (&mut self.shares, &mut self.device) {
+            (_, Some(device)) => device.update(model, optimizer, gradients, lr, scale),
+            (Some(shares), _) => shares.update(self.crew, model, optimizer, gradients, [lr, scale]),
+            (None, None) => OneProcess.update(model, optimizer, gradients, lr, scale),
         }
+    }
+
+    fn check(&mut self, model: &TinyGPT, step: u64) -> Result<()> {
+        match &mut self.device {
+            Some(device) => device.check(model, step),
+            None => OneProcess.check(model, step),
+        }
+    }
+
+    fn score(&mut self, model: &TinyGPT, batch: &Batch) -> Result<Option<(Vec<f32>, Vec<bool>)>> {
+        self.device.as_mut().map_or(Ok(None), |device| device.score(model, batch))
+    }
+
+    fn fetch(&mut self, model: &mut TinyGPT, optimizer: &mut dyn Optimizer) -> Result<()> {
+        self.device.as_mut().map_or(Ok(()), |device| device.fetch(model, optimizer))
     }
 
     fn before_saving(&mut self, model: &TinyGPT, optimizer: &mut dyn Optimizer) -> Result<()> {

@@ -221,7 +221,7 @@ impl Trainer {
         Ok(StepReport { step: next, loss, lr, grad_norm, tokens, skipped: false })
     }
 
-    /// Queues the step behind so many that are queued; its tokens, or none where it has to be waited for.
+    /// Queues the step that is `behind` steps later than the next; the number of its tokens, or none where it has to be waited for.
     fn queue(
         &self,
         data: &TokenDataset,
@@ -237,7 +237,7 @@ impl Trainer {
         });
         let update = Update { step, lr: recipe.schedule.at(step), clip: recipe.clip };
         update.check(batches.len())?;
-        let is_queued = work.queue(&mut batches, &update)?;
+        let is_queued = work.queue(&mut batches, step, [update.lr, update.clip])?;
         Ok(is_queued.then_some(tokens))
     }
 

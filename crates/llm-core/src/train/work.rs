@@ -1,10 +1,11 @@
 //! The workers of a step.
 
 use super::accumulate::Tree;
-use super::step::Update;
 use super::usable::check_weights;
 use crate::autograd::Gradients;
-use crate::base::Result;
+use crate::base::{Error, Result};
+use crate::crew::Crew;
+use crate::message;
 use crate::model::{Batch, Mode, TinyGPT};
 use crate::optim::{Optimizer, grad_norm};
 use std::fmt::Debug;
@@ -37,12 +38,12 @@ pub trait Work: Debug + Send {
     /// batches and model say.
     fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum>;
 
-    /// Queues a whole step, clipped and with its update, whose numbers [`finish`](Work::finish) tells later; `false`: nothing
-    /// is queued, and steps are waited for.
+    /// Queues a whole step, with an update of the rate `lr` that is clipped to the norm `clip`; [`finish`](Work::finish) tells
+    /// loss and norm later. `false`: nothing is queued, and steps are waited for.
     ///
     /// # Errors
     /// As [`gradients`](Work::gradients); nothing of the step has an effect then.
-    fn queue(&mut self, _of: &mut Batches<'_>, _update: &Update) -> Result<bool> {
+    fn queue(&mut self, _of: &mut Batches<'_>, _step: u64, [_lr, _clip]: [f32; 2]) -> Result<bool> {
         Ok(false)
     }
 
@@ -53,6 +54,16 @@ pub trait Work: Debug + Send {
     /// What a device says.
     fn finish(&mut self) -> Result<Option<[f64; 2]>> {
         Ok(None)
+    }
+
+    /// Adds the gradients of the other ranks to a device's part of a step's gradient, by the tree over their numbers; the mean
+    /// loss of all, from this rank's part of it.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew); what a device says.
+    fn sum(&mut self, _crew: &mut dyn Crew, _loss: f64) -> Result<f64> {
+        let why = message!("no device works for this process");
+        Err(Error::Device(why))
     }
 
     /// ‖g‖, of the gradients of all parameters together.

@@ -4,6 +4,9 @@ use crate::error::{GpuError, Result};
 use crate::plan::Kernel;
 use llm_core::listing::Listed;
 
+/// The op that ends a list.
+pub(crate) const LOSS: &str = "cross_entropy";
+
 /// A sum over the 64 threads of a workgroup, in front of kernels that have a row for each.
 pub(super) const ROW_SUMS: &str = include_str!("rows.wgsl");
 

@@ -1,7 +1,7 @@
 //! cross_entropy: the loss, where the way back begins.
 
-use super::common::{ROW_SUMS, rows_of};
-use super::{LOSS, sums};
+use super::common::{LOSS, ROW_SUMS, rows_of};
+use super::sums;
 use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, rows};

@@ -1,9 +1,9 @@
 //! The last product and the loss in pieces of rows, where the scores of all of them are too large an array: a piece's
 //! scores are made, and their loss; the gradient takes their place, and goes on to x, W and b at once.
 
-use super::LOSS;
+use super::common::LOSS;
 use super::cross_entropy::{BACKWARD, FORWARD, SCORE, check};
-use super::linear::Linear;
+use super::layer::Linear;
 use super::sums;
 use crate::error::Result;
 use crate::maker::Maker;

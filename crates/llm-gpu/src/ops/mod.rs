@@ -12,6 +12,7 @@ mod flash;
 mod head;
 mod head_shape;
 mod keep;
+mod layer;
 mod linear;
 pub(crate) mod matmul;
 mod norm;
@@ -21,6 +22,7 @@ mod step;
 mod sums;
 pub(crate) mod units;
 
+pub(crate) use common::LOSS;
 pub(crate) use cross_entropy::score;
 pub(crate) use flash::flash_products;
 pub(crate) use sums::{clip, norm, sum};
@@ -30,9 +32,6 @@ use crate::maker::{Batches, Made, Maker};
 use crate::plan::Room;
 use llm_core::listing::{Fact, Input, Listed};
 use llm_core::message;
-
-/// The op that ends a list.
-pub(crate) const LOSS: &str = "cross_entropy";
 
 /// Calls of an op.
 pub(crate) struct Row {

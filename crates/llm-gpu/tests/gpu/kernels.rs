@@ -140,7 +140,7 @@ fn embedding_add_and_cross_entropy() {
     });
 }
 
-/// So many rows that places of a token are added up in pieces first, of few tokens and of many.
+/// Rows whose places are added up in pieces first, of few tokens and of many.
 #[test]
 fn places_in_pieces() {
     on_many_shapes("embedding of many rows", |draw| {

@@ -2,10 +2,12 @@
 
 use crate::support::{Case, gpu, hyper, text};
 use llm_core::checkpoint::Snapshot;
+use llm_core::crew::InProcess;
 use llm_core::data::Window;
 use llm_core::model::{Batch, SingleHead};
 use llm_core::train::{
-    Ending, Flow, Hooks, OneProcess, RunPlan, StepReport, Trainer, Work, evaluate_together,
+    Ending, Flow, Hooks, OneProcess, ProcessGroup, RunPlan, StepReport, Trainer, Work,
+    evaluate_together,
 };
 use llm_core::{Config, Error, Hyperparameters, Result, TokenDataset};
 use llm_gpu::{Gpu, GpuWork};
@@ -192,6 +194,37 @@ fn a_step_ahead_comes_to_the_same_bits() {
     let [ahead, waited] = both(&start, None);
     println!("{} steps, then: {:?}", ahead.1, ahead.5);
     assert!(ahead.5.is_err() && ahead.1 > 0 && ahead == waited, "{:?} and {:?}", ahead.5, waited.5);
+}
+
+/// Two processes with a device each, here threads with an adapter that each opens for itself: the losses of one process on the
+/// CPU, and the same bits for both ranks and on every run.
+#[test]
+fn two_processes_with_a_device_each() {
+    let Some(gpu) = gpu() else { return };
+    for (optimizer, lr) in [("adamw", 3e-3), ("muon", 1e-2)] {
+        let start = Case { accum: 4, optimizer, lr, ..case() }.trainer();
+        let data = text();
+        let plan = || RunPlan::new(8).evaluating(&data, 20, 3).saving(4);
+        let once = || {
+            InProcess::run(2, |crew| {
+                let own = Gpu::open(Some(gpu.adapter())).unwrap();
+                let mut trainer = start.clone();
+                let mut there = GpuWork::among(2, own, &trainer, &data).unwrap();
+                let mut hooks = Losses::default();
+                let mut group = ProcessGroup::new(crew).on(&mut there);
+                trainer.run(&data, &plan(), &mut group, &mut hooks).unwrap();
+                (bits(&trainer), hooks.all, hooks.saved)
+            })
+        };
+        let [ranks, again] = [once(), once()];
+        assert!(ranks[0] == ranks[1] && ranks == again, "{optimizer}: bits");
+        let (mut alone, mut wanted) = (start.clone(), Losses::default());
+        alone.run(&data, &plan(), &mut OneProcess, &mut wanted).unwrap();
+        let pairs = ranks[0].1.iter().zip(&wanted.all);
+        let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        println!("{optimizer}, two processes: losses {worst:.1e} apart");
+        assert!(ranks[0].1.len() == 8 && worst < 1e-5, "{optimizer}: {worst:.1e}");
+    }
 }
 
 /// The kernels themselves refuse: no host looks in between here.

@@ -9,7 +9,7 @@ use super::team::Team;
 use crate::budget::{Deadline, InTime, in_time};
 use crate::clock::TimeBudget;
 use crate::defaults::LOG_EVERY;
-use crate::device::{OnGpu, opened};
+use crate::device::{OnGpu, opened_by};
 use crate::error::{Result, RunError};
 use crate::folder::run_of;
 use crate::log::{RunInfo, StepLines};
@@ -73,8 +73,10 @@ fn follow(
     face: &mut dyn Face,
 ) -> Result<()> {
     let steps = plan.data.as_ref().filter(|_| plan.steps > 0).map(|data| &data.train);
-    let mut gpu = team.agree(|| opened(&options.device, &plan.trainer, steps))?;
+    let of = team.crew().map_or([0, 1], |crew| [crew.rank(), crew.size()]);
+    let mut gpu = team.agree(|| opened_by(of, &options.device, &plan.trainer, steps))?;
     let target = team.target(options, plan)?;
+    team.alike(gpu.as_ref().map_or("", |gpu| &gpu.name))?;
     identity.device = gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone());
     face.together(true);
     face.begins(plan, target.as_ref(), &mut identity)?;
@@ -98,12 +100,20 @@ fn follow(
         face.event(&Event::Overfit(&found));
         return Ok(());
     }
-    let mut group = team.crew().map(ProcessGroup::new);
-    if let Some(group) = group.as_mut().filter(|_| options.shard_optimizer == Some(true)) {
-        group.divide(&plan.trainer.model, plan.trainer.optimizer.as_mut())?;
-    }
-    let work: &mut dyn Work = match (&mut group, &mut gpu) {
-        (Some(group), _) => group,
+    let mut group = None;
+    let work: &mut dyn Work = match (team.crew(), &mut gpu) {
+        (Some(crew), gpu) => {
+            let all = ProcessGroup::new(crew);
+            let all = match gpu {
+                Some(gpu) => all.on(gpu.work.as_mut()),
+                None => all,
+            };
+            let all = group.insert(all);
+            if options.shard_optimizer == Some(true) {
+                all.divide(&plan.trainer.model, plan.trainer.optimizer.as_mut())?;
+            }
+            all
+        }
         (None, Some(gpu)) => gpu.work.as_mut(),
         (None, None) => &mut OneProcess,
     };

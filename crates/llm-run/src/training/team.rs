@@ -150,6 +150,19 @@ impl<'a> Team<'a> {
         })
     }
 
+    /// Checks that all compute on the same kind of device: others round in another way.
+    ///
+    /// # Errors
+    /// [`RunError::Usage`] for all, naming the first process that differs.
+    pub(super) fn alike(&mut self, device: &str) -> Result<()> {
+        self.same("devices", device.as_bytes(), |member| {
+            RunError::Usage(message!(
+                "process {} computes on another kind of device than process 0",
+                member
+            ))
+        })
+    }
+
     /// Where the run is saved: by the first process alone. A dry run tries a named file, and makes no
     /// folder; a test that memorises a batch saves nothing.
     ///

@@ -140,6 +140,12 @@ pub fn note(note: &Note) -> Message {
         Note::NoMatrixUnits => message!(
             "note    no matrix units that can be used: products in f16 are emulated, and f32 is as fast"
         ),
+        Note::Faster { f16, f32 } => message!(
+            "note    a step takes {:.1} ms with products in f16 and {:.1} ms in f32: {} is taken",
+            1e3 * f16,
+            1e3 * f32,
+            if f32 < f16 { "f32" } else { "f16" }
+        ),
         Note::EmulatedF16 => {
             message!("note    products in f16 are emulated by a processor: f32 is faster")
         }

@@ -7,13 +7,13 @@ use crate::note::Note;
 #[cfg(feature = "gpu")]
 use llm_core::base::Message;
 use llm_core::base::escape::clipped;
-#[cfg(feature = "gpu")]
 use llm_core::kernels::gemm::Precision;
-use llm_core::train::{Trainer, Work};
+use llm_core::train::{RunPlan, Trainer, Work};
 use llm_core::{TinyGPT, TokenDataset, TokenId, message};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
+use std::time::Instant;
 
 /// The device that is to compute the steps of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -240,6 +240,42 @@ pub fn opened_by(
         (Device::Gpu(which), Some(data)) => open(of, which, run, data).map(Some),
         _ => Ok(None),
     }
+}
+
+/// Steps that a run still has, from which on it is a long one.
+const LONG: u64 = 1000;
+/// Steps that are timed of each format.
+const TIMED: u64 = 8;
+
+/// Times the first steps of a long run on a GPU whose products are to be in f16, in f16 and in f32; where f32 is faster, the
+/// run's are in f32. Nothing of these steps is kept.
+///
+/// # Errors
+/// As [`opened`]; what a step says.
+pub fn in_the_faster(
+    device: &Device,
+    run: &mut Trainer,
+    on: Option<&TokenDataset>,
+) -> Result<Option<Note>> {
+    let left = run.recipe.total_steps.saturating_sub(run.step);
+    let is_asked = run.recipe.matmul == Precision::F16 && matches!(device, Device::Gpu(_));
+    let Some(data) = on.filter(|_| is_asked && left >= LONG) else { return Ok(None) };
+    let mut seconds = [0.0; 2];
+    for (matmul, seconds) in [Precision::F16, Precision::F32].into_iter().zip(&mut seconds) {
+        let mut run = run.clone();
+        run.recipe.matmul = matmul;
+        let Some(mut gpu) = opened(device, &run, on)? else { continue };
+        let mut steps = |n| run.run(data, &RunPlan::new(n), gpu.work.as_mut(), &mut ());
+        steps(1)?;
+        let begin = Instant::now();
+        steps(TIMED)?;
+        *seconds = begin.elapsed().as_secs_f64() / TIMED as f64;
+    }
+    let [f16, f32] = seconds;
+    if f32 < f16 {
+        run.recipe.matmul = Precision::F32;
+    }
+    Ok(Some(Note::Faster { f16, f32 }))
 }
 
 #[cfg(not(feature = "gpu"))]

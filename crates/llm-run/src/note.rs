@@ -183,6 +183,13 @@ pub enum Note {
     SoftwareRenderer,
     /// Products in f16 are emulated by a GPU without usable matrix units.
     NoMatrixUnits,
+    /// Seconds of a step on a GPU with products in f16 and in f32, of which the faster is taken.
+    Faster {
+        /// In f16.
+        f16: f64,
+        /// In f32.
+        f32: f64,
+    },
     /// Products in f16 are emulated by the CPU.
     EmulatedF16,
     /// Another device computed the steps so far: a GPU by its name, or the CPU.

@@ -35,7 +35,7 @@ pub fn estimate(
     }
     let end = plan.trainer.step.saturating_add(steps);
     let last = data.val.as_ref().map_or(0, |val| most_after(val, plan, end));
-    let (run, time) = (&mut plan.trainer, measured_time());
+    let (run, time, is_there) = (&mut plan.trainer, measured_time(), gpu.is_some());
     let (step, work): (_, &mut dyn Work) = match gpu {
         None => (step_seconds(run, &data.train, stop, time, middle)?, &mut OneProcess),
         Some(OnGpu { work, .. }) => {
@@ -43,6 +43,12 @@ pub fn estimate(
             (middle(&mut all?), work.as_mut())
         }
     };
+    if let Some(val) = data.val.as_ref().filter(|_| is_there) {
+        // What is made for the first measurement there is no part of the others.
+        let (run, mut once) = (&plan.trainer, false);
+        let cut = |_, _, _: &Scored<'_>| std::mem::replace(&mut once, true);
+        val.score_together(work, &run.model, run.recipe.batch_size, val.tokens(), cut)?;
+    }
     let rate = match &data.val {
         Some(val) if !stop() => tokens_per_second(val, &plan.trainer, work, stop)?,
         _ => f64::INFINITY,

@@ -9,7 +9,7 @@ use super::team::Team;
 use crate::budget::{Deadline, InTime, in_time};
 use crate::clock::TimeBudget;
 use crate::defaults::LOG_EVERY;
-use crate::device::{OnGpu, opened_by};
+use crate::device::{OnGpu, in_the_faster, opened_by};
 use crate::error::{Result, RunError};
 use crate::folder::run_of;
 use crate::log::{RunInfo, StepLines};
@@ -73,6 +73,9 @@ fn follow(
     face: &mut dyn Face,
 ) -> Result<()> {
     let steps = plan.data.as_ref().filter(|_| plan.steps > 0).map(|data| &data.train);
+    if team.size() == 1 {
+        plan.notes.extend(in_the_faster(&options.device, &mut plan.trainer, steps)?);
+    }
     let of = team.crew().map_or([0, 1], |crew| [crew.rank(), crew.size()]);
     let mut gpu = team.agree(|| opened_by(of, &options.device, &plan.trainer, steps))?;
     let target = team.target(options, plan)?;

@@ -45,7 +45,7 @@ flags! {
         load: Option<PathBuf> = "FILE" [visible_alias = "resume", help_heading = "Checkpoints"];
         /// Leave the model of --load as it is, and train matrices of this rank beside its own (LoRA); how it
         /// learns then begins anew: lr 1e-3, linear, warm-up of 5 steps or 3 %, no decay, one epoch
-        /// zh: --load 的模型不变，只训练它旁边这个秩的小矩阵（LoRA）；从头学一遍，1e-3 线性降到 0
+        /// zh: --load 的模型不变，只训练旁边这个秩的小矩阵（LoRA）；学法重来：1e-3、线性、预热 5 步或 3 %、一遍
         lora: Option<usize> = "R" [visible_alias = "lora-rank", help_heading = "Checkpoints"];
         /// The weights under the adapter of --load, where they are no longer in the file that it names
         /// zh: --load 的适配器所依附的权重，用于它们已不在它所写的文件里时
@@ -62,7 +62,7 @@ flags! {
         /// zh: 存到这个文件（已有的会被替换）
         save: Option<PathBuf> = "FILE" [help_heading = "Checkpoints", conflicts_with = "out"];
         /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
-        /// zh: 存到这个目录，即 DIR/ckpt/last [默认：runs/NNN，下一个空闲的编号]
+        /// zh: 存到 DIR/ckpt/last [默认：下一个空的 runs/NNN]
         out: Option<PathBuf> = "DIR" [alias = "out-dir", help_heading = "Checkpoints"];
         /// Save nothing
         /// zh: 什么都不保存

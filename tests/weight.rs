@@ -17,12 +17,12 @@ const MOST: [(&str, usize); 19] = [
     ("llm-courses", 660),
     ("llm-crew-mpi", 740),
     ("llm-formats", 10_750),
-    ("llm-gpu", 3_790),
+    ("llm-gpu", 3_700),
     ("llm-lens", 2_690),
     ("llm-messages", 665),
     ("llm-python", 2_790),
     ("llm-report", 2_470),
-    ("llm-run", 9_850),
+    ("llm-run", 9_680),
     ("llm-serve", 1_390),
     ("llm-stories", 930),
     ("llm-variant-mha", 210),
@@ -35,7 +35,7 @@ const MOST: [(&str, usize); 19] = [
 
 /// The most lines of code of all crates together: what one of them grows by, the others lose, unless
 /// the commit says here why the house is to be larger.
-const ALL: usize = 66_100;
+const ALL: usize = 65_790;
 
 /// Lines by which a limit may exceed what there is; a crate that lost more takes its limit along.
 const SLACK: usize = 50;

@@ -196,6 +196,29 @@ fn a_step_ahead_comes_to_the_same_bits() {
     assert!(ahead.5.is_err() && ahead.1 > 0 && ahead == waited, "{:?} and {:?}", ahead.5, waited.5);
 }
 
+/// A token that overflows stands in the text once: the step that meets it ends the run, and the one behind it, which is
+/// queued already and would be fine, changes nothing.
+#[test]
+fn what_is_not_finite_holds_the_step_behind_it() {
+    let Some(gpu) = gpu() else { return };
+    let mut bytes: Vec<u8> = text().tokens(0, 900).unwrap().iter().map(|&t| t as u8).collect();
+    bytes[450] = 255;
+    let data = TokenDataset::from_bytes(bytes);
+    let mut start = case().trainer();
+    let width = start.model.config().d_model;
+    start.model.wte.data_mut()[255 * width..].fill(3e38);
+    let run = |waits| {
+        let (mut trainer, mut hooks) = (start.clone(), Losses { waits, ..Losses::default() });
+        let mut there = GpuWork::new(gpu.clone(), &trainer, &data).unwrap();
+        let ended = trainer.run(&data, &RunPlan::new(200), &mut there, &mut hooks);
+        let said = ended.map_err(|e| e.to_string()).unwrap_err();
+        (bits(&trainer), trainer.step, trainer.optimizer.state().t, hooks.all, said)
+    };
+    let [ahead, waited] = [false, true].map(run);
+    println!("{} steps, then: {}", ahead.1, ahead.4);
+    assert!(ahead.1 > 0 && ahead == waited, "{} and {}", ahead.4, waited.4);
+}
+
 /// Two processes with a device each, here threads with an adapter that each opens for itself: the losses of one process on the
 /// CPU, and the same bits for both ranks and on every run.
 #[test]

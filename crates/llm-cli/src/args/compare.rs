@@ -63,7 +63,7 @@ flags! {
         eval_every: Option<u64> = "N" [visible_alias = "eval-interval"];
         /// Where steps are computed: cpu, gpu, gpu:N or gpu:NAME, as in training [default: cpu]
         /// zh: 在哪里计算每一步，与训练相同 [gpu、gpu:N、gpu:NAME；默认：cpu]
-        device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
+        device: Option<Device> = "DEVICE";
         /// Say what time and memory all of it takes here, and do nothing
         /// zh: 说明全部要多少时间和内存，但什么都不做
         dry_run: bool;

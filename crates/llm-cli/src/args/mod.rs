@@ -158,7 +158,7 @@ flags! {
         weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
         /// Where it is computed: cpu, gpu, gpu:N or gpu:NAME, as in training [default: cpu]
         /// zh: 在哪里计算，与训练相同 [gpu、gpu:N、gpu:NAME；默认：cpu]
-        device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
+        device: Option<Device> = "DEVICE";
         /// One JSON object for each text, with token numbers and log-probabilities
         /// zh: 每段文本一个 JSON 对象，带词元编号和对数概率
         json: bool;
@@ -270,7 +270,7 @@ flags! {
         weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
         /// Where it is computed: cpu, gpu, gpu:N or gpu:NAME, as in training [default: cpu]
         /// zh: 在哪里计算，与训练相同 [gpu、gpu:N、gpu:NAME；默认：cpu]
-        device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
+        device: Option<Device> = "DEVICE";
         /// Write a row for every scored token into this file as CSV, with --json an object a line:
         /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone
         /// or `-`: to standard output, the table to standard error

@@ -7,7 +7,7 @@ use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use llm_run::device::AdapterInfo;
-use llm_run::log::Forgotten;
+use llm_run::log::{AnswerMoment, Forgotten};
 use llm_run::tasks::Answers;
 use serde::Serialize;
 
@@ -98,7 +98,12 @@ pub enum Event<'a> {
         /// Mean length of an answer, in tokens.
         #[serde(skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
+        /// Entropy of the model over the tokens of its answers, in nats.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entropy: Option<f64>,
     },
+    /// Answers to questions that stay the same, with `--reward`.
+    Answers(&'a AnswerMoment),
     /// A measurement on unseen data.
     Eval {
         /// Steps done.
@@ -254,6 +259,7 @@ mod tests {
                 reward: None,
                 differ: None,
                 length: None,
+                entropy: None,
             });
             let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(value["event"], "step");

@@ -7,7 +7,7 @@ use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
 use llm_run::budget::Unused;
 use llm_run::data::Report;
-use llm_run::log::Rewarded;
+use llm_run::log::{AnswerMoment, Rewarded};
 use llm_run::training::{Early, Event};
 
 /// What happened, in a line; `None` for what is no line of its own, or is best said with what to do
@@ -20,12 +20,13 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
             let line = step(report, [*done, *total], *rate);
             match rewards {
                 None => line,
-                Some(Rewarded { reward, differ, length, .. }) => message!(
-                    "{}  reward={:.3}  differ={:.2}  length={:.1}",
+                Some(Rewarded { reward, differ, length, entropy, .. }) => message!(
+                    "{}  reward={:.3}  differ={:.2}  length={:.1}  entropy={:.3}",
                     line,
                     reward,
                     differ,
-                    length
+                    length,
+                    entropy
                 ),
             }
         }
@@ -35,6 +36,7 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
             steps,
             reward
         ),
+        Event::Asked(moment) => asked(moment),
         Event::PlannedAgain { steps, before, .. } => {
             message!(
                 "planned again by the time that steps take: {steps} {} in place of {}",
@@ -127,6 +129,24 @@ fn step(report: &StepReport, [done, total]: [u64; 2], rate: f64) -> Message {
         thousands(rate as u64)
     );
     if report.skipped { message!("{}  skipped", line) } else { line }
+}
+
+/// Answers to questions that stay the same.
+fn asked(AnswerMoment { step, kl, answers, .. }: &AnswerMoment) -> Message {
+    /// Most characters of a text that are shown.
+    const MOST: usize = 40;
+    let short = |text: &str| {
+        let cut: String = text.chars().take(MOST).collect();
+        escape::one_line(&if cut.len() < text.len() { cut + "…" } else { cut })
+    };
+    let each = answers
+        .iter()
+        .map(|of| Message::from(format!("'{}' {}", short(&of.question), short(&of.answer))));
+    let answers = Message::joined("{} · {}", each).unwrap_or_default();
+    match kl {
+        Some(kl) => message!("answers  step {}  kl={:.4}  {}", step, kl, answers),
+        None => message!("answers  step {}  {}", step, answers),
+    }
 }
 
 /// A measurement on the way.

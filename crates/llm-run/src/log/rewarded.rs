@@ -14,6 +14,9 @@ pub struct Rewarded {
     pub differ: f64,
     /// Mean length of an answer, in tokens.
     pub length: f64,
+    /// Entropy of the model over the tokens of its answers: the mean of −Σ p·ln p, in nats.
+    #[serde(default)]
+    pub entropy: f64,
     /// Where a program judges: what it said of each micro-batch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,

@@ -55,6 +55,9 @@ impl fmt::Debug for Judging<'_> {
     }
 }
 
+/// Tokens of the answers to a micro-batch, and the sum of their entropies.
+type Length = [f64; 2];
+
 /// What a rank has of a step.
 #[derive(Default)]
 struct Part {
@@ -169,7 +172,7 @@ impl<'a> Judging<'a> {
         mine: &Result<Part>,
         stopped: bool,
         micro_batches: usize,
-    ) -> Result<Option<Vec<(Said, u64)>>> {
+    ) -> Result<Option<Vec<(Said, Length)>>> {
         let code = match mine {
             _ if stopped => STOPPED,
             Ok(_) => 0,
@@ -182,8 +185,10 @@ impl<'a> Judging<'a> {
             let part = mine.as_ref().ok();
             bytes.extend(to_bytes(part.and_then(|part| part.said.get(i)).unwrap_or(&unknown)));
             let answers = part.and_then(|part| part.answers.get(i));
-            let tokens: usize = answers.into_iter().flatten().map(|of| of.tokens.len()).sum();
-            bytes.extend((tokens as u64).to_le_bytes());
+            let answers = || answers.into_iter().flatten();
+            let tokens: usize = answers().map(|of| of.tokens.len()).sum();
+            bytes.extend((tokens as f64).to_le_bytes());
+            bytes.extend(answers().map(|of| of.entropy).sum::<f64>().to_le_bytes());
         }
         let all = self.work.gather(&bytes)?;
         let ranks = || all.chunks_exact(bytes.len());
@@ -193,22 +198,26 @@ impl<'a> Judging<'a> {
         if ranks().any(|of| of[0] == STOPPED) {
             return Ok(None);
         }
-        let size = 8 * (2 + self.rows());
+        let size = 8 * (3 + self.rows());
         let of_rank = |of: &'_ [u8]| {
             of[1..]
                 .chunks_exact(size)
                 .map(|of| {
-                    let (said, tokens) = of.split_at(size - 8);
-                    (from_bytes(said), from_bytes(tokens).asked)
+                    let (said, length) = of.split_at(size - 16);
+                    let number = |bytes: &[u8]| {
+                        bytes.first_chunk().map_or(0.0, |of| f64::from_le_bytes(*of))
+                    };
+                    (from_bytes(said), [number(length), number(&length[8..])])
                 })
                 .collect::<Vec<_>>()
         };
         Ok(Some(ranks().flat_map(of_rank).collect()))
     }
 
-    fn report(&self, step: u64, all: Vec<(Said, u64)>) {
+    fn report(&self, step: u64, all: Vec<(Said, Length)>) {
         let rewards = || all.iter().flat_map(|(said, _)| &said.rewards);
         let n = rewards().count().max(1) as f64;
+        let sum = |of: usize| all.iter().map(|(_, length)| length[of]).sum::<f64>();
         let groups: Vec<&[f64]> =
             all.iter().flat_map(|(said, _)| said.rewards.chunks_exact(self.group)).collect();
         let differ = groups.iter().filter(|of| of.iter().any(|r| r != &of[0])).count();
@@ -216,7 +225,8 @@ impl<'a> Judging<'a> {
             step: step + 1,
             reward: rewards().sum::<f64>() / n,
             differ: differ as f64 / groups.len().max(1) as f64,
-            length: all.iter().map(|(_, tokens)| tokens).sum::<u64>() as f64 / n,
+            length: sum(0) / n,
+            entropy: sum(1) / sum(0).max(1.0),
             said: match self.judge {
                 Judge::Exact => Vec::new(),
                 Judge::Program(_) => all.into_iter().map(|(said, _)| said).collect(),

@@ -15,17 +15,20 @@
 //! | `questions.rs` | questions as rows of a batch, and where an answer ends |
 //! | `program.rs` | a program that judges |
 //! | `writing.rs` | answers to the questions of a batch, and the batch that is learned from them |
+//! | `asking.rs` | [`Asking`]: questions that stay the same, and how far a model is from its start |
 //! | `judging.rs` | [`Judging`]: who works on a step, with answers in place of data |
 //!
 //! Reference: Shao et al., "DeepSeekMath" (GRPO); Liu et al., "Understanding R1-Zero-Like Training" (no scale, and
 //! one N for all answers).
 
+mod asking;
 mod judging;
 mod own;
 mod program;
 mod questions;
 mod writing;
 
+pub use asking::Asking;
 pub use judging::{Judging, Latest};
 pub use own::own_questions;
 pub use questions::{Questions, questions};

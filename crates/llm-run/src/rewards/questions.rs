@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// Most tokens of an answer where no answer is known.
 const UNKNOWN_LENGTH: usize = 64;
 
+/// Questions that are asked on the way.
+const FIXED: usize = 16;
+
 /// What is known of the questions of a run.
 #[derive(Clone, Debug)]
 pub struct Questions {
@@ -23,6 +26,8 @@ pub struct Questions {
     pub most: usize,
     /// Most tokens of a question.
     pub longest: usize,
+    /// Some questions, evenly spaced: of those that are unseen, where there are any.
+    pub(super) fixed: Vec<Vec<TokenId>>,
     /// By the tokens of a question: its text, and the answer where one is known.
     pub(super) texts: HashMap<Vec<TokenId>, (String, Option<String>)>,
     /// Tokens behind which nothing is written; the first ends an answer.
@@ -140,11 +145,14 @@ pub fn questions(
         recipe.group,
         most
     );
+    let asked = if val.is_empty() { &rows } else { &val };
+    let n = FIXED.min(asked.len());
+    let fixed = (0..n).map(|i| asked[i * asked.len() / n].0.clone()).collect();
     let val = judged
         .then(|| Ok::<_, RunError>(Validation::of(passages(&val)?, context, tokenizer.clone())))
         .transpose()?;
     let data = Data { train: passages(&rows)?, val, label, opening: None, chats: None };
-    Ok((data, Questions { most, longest, texts, ends, stops }))
+    Ok((data, Questions { most, longest, fixed, texts, ends, stops }))
 }
 
 /// Rows of questions and answers, of which the answers are targets.

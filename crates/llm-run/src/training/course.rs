@@ -49,6 +49,10 @@ impl Training<'_> {
             differed: false,
         };
         course.run.face.event(&Event::Begin(plan.steps));
+        if trainer.step == 0 {
+            course.run.asked((&*trainer).into())?;
+            course.resume();
+        }
         match trainer.run(&data.train, &run, work, &mut course) {
             Ok(Ending::Interrupted) => {
                 work.before_saving(&trainer.model, trainer.optimizer.as_mut())?;
@@ -158,6 +162,18 @@ impl Course<'_, '_> {
     }
 }
 
+impl Training<'_> {
+    /// Asks the questions that stay the same, in a run that learns from rewards and has a folder.
+    pub(super) fn asked(&mut self, run: Snapshot<'_>) -> Result<()> {
+        let Training { face, store, .. } = self;
+        let Some(journal) = &mut store.journal else { return Ok(()) };
+        if let Some(moment) = journal.ask(run)? {
+            face.event(&Event::Asked(&moment));
+        }
+        Ok(())
+    }
+}
+
 impl Hooks for Course<'_, '_> {
     fn interrupted(&mut self) -> bool {
         self.run.face.signal().is_some()
@@ -231,6 +247,7 @@ impl Hooks for Course<'_, '_> {
         run: Snapshot<'_>,
         work: &mut dyn Work,
     ) -> llm_core::Result<Option<Evaluation>> {
+        self.run.asked(run).map_err(RunError::in_hook)?;
         let Some(val) = &self.data.val else { return Ok(None) };
         let Training { face, clock, .. } = &mut *self.run;
         let size = [run.recipe.batch_size, PERIODIC_TOKENS];

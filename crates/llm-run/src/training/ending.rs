@@ -31,6 +31,7 @@ impl Training<'_> {
         work.before_saving(model, optimizer.as_mut())?;
         // A measurement may take longer than the steps did: nothing is lost by it.
         self.save(plan)?;
+        self.asked((&plan.trainer).into())?;
         let report = self.measure(plan, work)?;
         self.forgotten(before, report.as_ref(), plan, work)?;
         Ok(report)

@@ -5,7 +5,7 @@ use crate::budget::Unused;
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
 use crate::folder::Target;
-use crate::log::{Curves, Forgotten, Rewarded, Sample};
+use crate::log::{AnswerMoment, Curves, Forgotten, Rewarded, Sample};
 use crate::note::Note;
 use crate::plan::Plan;
 use crate::tokenizers::Watching;
@@ -60,6 +60,8 @@ pub enum Event<'a> {
         /// The mean reward.
         reward: f64,
     },
+    /// Questions that stay the same were asked, in a run that learns from rewards.
+    Asked(&'a AnswerMoment),
     /// The steps of a run of a given time are planned again, by what the first ones took. The flags that
     /// were chosen, with these steps, make the same run.
     PlannedAgain {

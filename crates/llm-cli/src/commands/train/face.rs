@@ -342,8 +342,9 @@ impl Face for Shown<'_> {
                 }
                 let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = **report;
                 let tokens_per_s = *rate;
-                let [reward, differ, length] =
-                    rewards.map_or([None; 3], |of| [of.reward, of.differ, of.length].map(Some));
+                let [reward, differ, length, entropy] = rewards.map_or([None; 4], |of| {
+                    [of.reward, of.differ, of.length, of.entropy].map(Some)
+                });
                 let event = Json::Step {
                     step,
                     loss,
@@ -354,9 +355,11 @@ impl Face for Shown<'_> {
                     reward,
                     differ,
                     length,
+                    entropy,
                 };
                 return self.speaker.emit(&event);
             }
+            Event::Asked(moment) => self.speaker.emit(&Json::Answers(moment)),
             Event::Measured { step, report } => {
                 self.progress.measured(report.evaluation.loss);
                 line.into_iter().for_each(|line| self.say(line));

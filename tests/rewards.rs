@@ -22,7 +22,13 @@ fn loss_and_gradients_are_those_of_trl() {
         .map(|(row, (&start, &length))| {
             let (prompt, rest) = row.split_at(start as usize);
             let tokens = rest[..length as usize].to_vec();
-            Attempt { prompt: prompt.to_vec(), tokens, text: String::new(), ended: true }
+            Attempt {
+                prompt: prompt.to_vec(),
+                tokens,
+                text: String::new(),
+                ended: true,
+                entropy: 0.0,
+            }
         })
         .collect();
     for (name, scaled) in [("plain", false), ("scaled", true)] {

@@ -126,7 +126,16 @@ impl Conversations {
 
     /// The answers that are said to be read alone.
     pub fn not_learned(&self) -> usize {
-        self.turns().filter(|turn| turn.role == ASSISTANT && !turn.learned).count()
+        self.answers().filter(|turn| turn.weight == 0.0).count()
+    }
+
+    /// The answers that count more or less than others.
+    pub fn weighted(&self) -> usize {
+        self.answers().filter(|turn| ![0.0, 1.0].contains(&turn.weight)).count()
+    }
+
+    fn answers(&self) -> impl Iterator<Item = &Turn> {
+        self.turns().filter(|turn| turn.role == ASSISTANT)
     }
 
     /// The keys that say nothing here, or nothing to this template, and how often each stands there.

@@ -21,15 +21,15 @@ pub struct Turn {
     /// What else a template may ask for, such as a name.
     #[serde(flatten)]
     pub more: Map<String, Value>,
-    /// Whether an answer is learned: some are there to be read alone.
+    /// How much an answer counts: its tokens' losses are multiplied by it. 0: it is there to be read alone.
     #[serde(skip)]
-    pub learned: bool,
+    pub weight: f32,
 }
 
 impl Turn {
     /// A turn with nothing else.
     pub fn new(role: &str, content: impl Into<String>) -> Turn {
-        Turn { role: role.into(), content: content.into(), more: Map::new(), learned: true }
+        Turn { role: role.into(), content: content.into(), more: Map::new(), weight: 1.0 }
     }
 }
 
@@ -84,7 +84,7 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
         }
         _ => return Err(message!("it is no object ({{..}})")),
     };
-    let is_learned = learned(&mut all)?;
+    let weight = learned(&mut all)?;
     let mut system = None;
     for key in ["system", "system_prompt"] {
         match all.take(key) {
@@ -107,15 +107,25 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
                     }
                 }
             }
-            turns.iter_mut().for_each(|turn| turn.learned &= is_learned.unwrap_or(true));
+            turns.iter_mut().for_each(|turn| turn.weight *= weight.unwrap_or(1.0));
         }
         Line::Text(_) => {
             if let Some((key, _)) = system {
                 return Err(message!("it has {} beside text", key));
             }
-            if is_learned == Some(false) {
-                let why = message!("its text is not to be learned (weight 0); leave the line out");
-                return Err(why);
+            match weight {
+                None | Some(1.0) => {}
+                Some(0.0) => {
+                    let why =
+                        message!("its text is not to be learned (weight 0); leave the line out");
+                    return Err(why);
+                }
+                Some(weight) => {
+                    return Err(message!(
+                        "it has the weight {} beside text: only answers have one",
+                        weight
+                    ));
+                }
             }
         }
     }
@@ -192,7 +202,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
     if !all.passed.is_empty() {
         return Err(message!("message {} has more than {} keys", n, MOST_KEYS));
     }
-    let is_learned = learned(&mut all).map_err(|why| message!("message {}: {}", n, why))?;
+    let weight = learned(&mut all).map_err(|why| message!("message {}: {}", n, why))?;
     let is_spoken = all.all.iter().any(|(key, _)| key == "value");
     let role = all.take("role").or_else(|| if is_spoken { all.take("from") } else { None });
     let role = match role {
@@ -200,7 +210,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
         _ => return Err(message!("message {} has no role", n)),
     };
     // Questions are not learned.
-    if is_learned == Some(true) && role != ASSISTANT {
+    if weight.is_some_and(|weight| weight > 0.0) && role != ASSISTANT {
         passed.push(format!("weight of {role}"));
     }
     let content = match all.take("content").or_else(|| all.take("value")) {
@@ -211,7 +221,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
             return Err(message!("the content of message {} is {}, and no text", n, kind));
         }
     };
-    let mut turn = Turn { learned: is_learned.unwrap_or(true), ..Turn::new(&role, content) };
+    let mut turn = Turn { weight: weight.unwrap_or(1.0), ..Turn::new(&role, content) };
     for (key, part) in all.all {
         match part {
             part if part.is_nothing() => {}
@@ -285,11 +295,12 @@ mod tests {
     fn what_says_what_is_learned_is_read() {
         let said = r#"{"role": "user", "content": "a"}, {"role": "assistant", "content": "b""#;
         let learned = |more: &str, beside: &str| {
-            turns(&format!("{{\"messages\": [{said}{more}}}]{beside}}}"))[1].learned
+            turns(&format!("{{\"messages\": [{said}{more}}}]{beside}}}"))[1].weight
         };
-        assert!(learned("", "") && learned(r#", "weight": 1"#, r#", "train": true"#));
+        assert_eq!([learned("", ""), learned(r#", "weight": 1"#, r#", "train": true"#)], [1.0; 2]);
+        assert_eq!(learned(r#", "weight": 0.5"#, r#", "weight": 0.25"#), 0.125);
         for more in [r#", "weight": 0"#, r#", "trainable": false"#, r#", "loss_mask": 0"#] {
-            assert!(!learned(more, "") && !learned("", more), "{more}");
+            assert_eq!([learned(more, ""), learned("", more)], [0.0; 2], "{more}");
         }
         for system in ["system", "system_prompt"] {
             let line = format!("{{\"{system}\": \"Be brief.\", \"messages\": [{said}}}]}}");
@@ -342,7 +353,11 @@ mod tests {
             (&beside(r#""rejected": "c""#), "it has rejected (a text)"),
             (&beside(r#""images": ["a"]"#), "it has images (a list)"),
             (&beside(r#""label": false"#), "it has label (true or false)"),
-            (&beside(r#""weight": 0.5"#), "its weight is 0.5: only 0, 1, true and false"),
+            (&beside(r#""weight": -0.5"#), "its weight is -0.5: only 0 to 100 are read"),
+            (&beside(r#""weight": 1e3"#), "its weight is 1000.0: only 0 to 100 are read"),
+            (&beside(r#""weight": "1""#), "its weight is a text: only 0 to 100 are read"),
+            (&beside(r#""train": 0.5"#), "its train is 0.5: only 0, 1, true and false"),
+            (r#"{"text": "a", "weight": 0.5}"#, "it has the weight 0.5 beside text"),
             (&beside(r#""messages": [1]"#), "it has the key 'messages' twice"),
             (&beside(r#""system": ["a"]"#), "its system is no text"),
             (

@@ -26,6 +26,8 @@ mod judging;
 mod own;
 mod program;
 mod questions;
+#[cfg(test)]
+mod tests;
 mod writing;
 
 pub use asking::Asking;

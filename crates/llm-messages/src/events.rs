@@ -30,12 +30,22 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
                 ),
             }
         }
-        Event::Unrewarded { steps, reward } => message!(
-            "warning: in {} steps no two answers to one question had different rewards (all {:.3} on average): \
-             nothing can be learned; a model that is sometimes right, or easier questions, would learn",
-            steps,
-            reward
-        ),
+        Event::Unrewarded { steps, reward } => {
+            let help = match *reward {
+                0.0 => {
+                    message!("a model that is sometimes right, or easier questions, would learn")
+                }
+                1.0 => message!("all answers are right: harder questions would teach"),
+                _ => message!("a judge that tells answers apart would teach"),
+            };
+            message!(
+                "warning: in {} steps no two answers to one question had different rewards (all {:.3} on average): \
+                 nothing can be learned; {}",
+                steps,
+                reward,
+                help
+            )
+        }
         Event::Asked(moment) => asked(moment),
         Event::PlannedAgain { steps, before, .. } => {
             message!(

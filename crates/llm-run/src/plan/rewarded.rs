@@ -6,7 +6,7 @@ use crate::device::Device;
 use crate::error::{Result, option, usage};
 use crate::models::Models;
 use crate::options::Options;
-use crate::rewards::{Judge, own_questions};
+use crate::rewards::{Judge, SETTINGS, own_questions};
 use crate::settings;
 use llm_core::message;
 use llm_core::optim::{AdamW, Schedule, ScheduleKind};
@@ -73,7 +73,7 @@ pub(super) fn check(options: &Options) -> Result<()> {
 
 /// Refuses settings of rewards where there are none.
 fn check_about(options: &Options) -> Result<()> {
-    let about = ["group", "answer_length", "scaled"];
+    let [_, about @ ..] = SETTINGS;
     match about.into_iter().find(|name| options.given.contains_key(*name)) {
         Some(name) => usage(message!("{} is about rewards: it needs {reward}", option(name))),
         None => Ok(()),

@@ -36,6 +36,9 @@ pub use own::own_questions;
 pub use questions::{Questions, questions};
 pub use writing::{Attempt, advantages, learned};
 
+/// The settings of rewards, the judge first: only a loaded model learns with them.
+pub const SETTINGS: [&str; 4] = ["reward", "group", "answer_length", "scaled"];
+
 /// What judges the answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {

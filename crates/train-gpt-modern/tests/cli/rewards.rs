@@ -168,6 +168,23 @@ fn what_a_program_said_is_not_asked_again() {
     }
 }
 
+/// The judge looks at the first letter alone: rewards grow, and answers that were right are so no longer.
+#[cfg(unix)]
+#[test]
+fn what_a_judge_does_not_look_at_is_not_learned() {
+    let sandbox = base();
+    sandbox.write("died", b"");
+    sandbox.write("judge.sh", JUDGE.as_bytes());
+    let more = ["--data", "chats.jsonl", "--steps", "60", "--lr", "1e-2", "--answer-length", "2"];
+    sandbox.ok(&words("sh judge.sh", "run", &more));
+    let rewards = lines(&sandbox, "run/rewards.jsonl");
+    assert!(rewards[55..].iter().all(|of| of["reward"].as_f64() > Some(0.9)), "{:?}", rewards[55]);
+    let last = lines(&sandbox, "run/answers.jsonl").pop().unwrap();
+    for of in last["answers"].as_array().unwrap() {
+        assert!(of["answer"].as_str().unwrap().starts_with('a'), "{last}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_program_that_says_no_number_ends_the_step_with_one_line() {

@@ -37,7 +37,7 @@ fn rows(data: &Data, step: u64, first_row: u64, rows: usize) -> Batch {
     data.train.rows(origin, [rows, 32]).unwrap()
 }
 
-/// Who writes which rows of a step changes nothing, and no two steps have the same draws.
+/// The rows of a step may be written by anyone, and no two steps have the same draws.
 #[test]
 fn answers_are_functions_of_seed_step_and_row() {
     let (data, questions, tokenizer) = asked("exact");

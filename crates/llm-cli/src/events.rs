@@ -8,6 +8,7 @@ use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use llm_run::device::AdapterInfo;
 use llm_run::log::Forgotten;
+use llm_run::rewards::Compared;
 use llm_run::tasks::Answers;
 use serde::Serialize;
 
@@ -98,6 +99,26 @@ pub enum Event<'a> {
         /// Mean length of an answer, in tokens.
         #[serde(skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
+        /// How far the model is from its start, in nats a token, with `--beta`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kl: Option<f64>,
+        /// Share of tokens that no longer teach in the later of several `--updates`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        clipped: Option<f64>,
+        /// By how much the better answers of the step have gained more than the worse ones, with `--dpo`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        margin: Option<f64>,
+        /// Share of its pairs with a margin above 0.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        accuracy: Option<f64>,
+    },
+    /// Unseen pairs of answers, with `--dpo`.
+    Pairs {
+        /// Steps done.
+        step: u64,
+        /// What the model makes of them.
+        #[serde(flatten)]
+        of: &'a Compared,
     },
     /// A measurement on unseen data.
     Eval {
@@ -254,6 +275,10 @@ mod tests {
                 reward: None,
                 differ: None,
                 length: None,
+                kl: None,
+                clipped: None,
+                margin: None,
+                accuracy: None,
             });
             let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(value["event"], "step");

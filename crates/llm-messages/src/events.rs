@@ -8,6 +8,7 @@ use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
 use llm_run::budget::Unused;
 use llm_run::data::Report;
 use llm_run::log::Rewarded;
+use llm_run::rewards::Compared;
 use llm_run::training::{Early, Event};
 
 /// What happened, in a line; `None` for what is no line of its own, or is best said with what to do
@@ -16,18 +17,35 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
     Some(match event {
         Event::Note(note) => crate::note(note),
         Event::Noted(note) => (*note).clone(),
-        Event::Step { report, done, total, rate, due: true, rewards } => {
-            let line = step(report, [*done, *total], *rate);
-            match rewards {
-                None => line,
-                Some(Rewarded { reward, differ, length, .. }) => message!(
+        Event::Step { report, done, total, rate, due: true, rewards, pairs } => {
+            let mut line = step(report, [*done, *total], *rate);
+            if let Some(Rewarded { reward, differ, length, kl, clipped, .. }) = rewards {
+                line = message!(
                     "{}  reward={:.3}  differ={:.2}  length={:.1}",
                     line,
                     reward,
                     differ,
                     length
-                ),
+                );
+                line = kl.map_or(line.clone(), |kl| message!("{}  kl={:.4}", line, kl));
+                line = clipped.map_or(line.clone(), |of| message!("{}  clipped={:.3}", line, of));
             }
+            if let Some(Compared { margin, accuracy, .. }) = pairs {
+                line = message!("{}  margin={:+.3}  accuracy={:.2}", line, margin, accuracy);
+            }
+            line
+        }
+        Event::Compared { step, unseen } => {
+            let Compared { pairs, loss, margin, accuracy, likelier } = *unseen;
+            message!(
+                "pairs  step {}  {} unseen: loss={:.4}  margin={:+.3}  accuracy={:.1} %, the better answer likelier in {:.1} %",
+                step,
+                pairs,
+                loss,
+                margin,
+                100.0 * accuracy,
+                100.0 * likelier
+            )
         }
         Event::Unrewarded { steps, reward } => message!(
             "warning: in {} steps no two answers to one question had different rewards (all {:.3} on average): \

@@ -18,6 +18,7 @@ impl Training<'_> {
     /// The steps, and the measurement after them.
     pub(super) fn train(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<Option<Report>> {
         let before = self.before(plan, work)?;
+        self.compare((&plan.trainer).into(), work)?;
         let ending = self.steps(plan, work)?;
         let step = plan.trainer.step;
         self.early = match ending {
@@ -39,7 +40,13 @@ impl Training<'_> {
     /// The measurement after the last step.
     fn measure(&mut self, plan: &Plan, work: &mut dyn Work) -> Result<Option<Report>> {
         let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
-            self.face.event(&Event::Unmeasured);
+            match self.compare((&plan.trainer).into(), work)? {
+                Some(found) => {
+                    let trainer = &plan.trainer;
+                    self.store.keep_best(found.loss, trainer.into(), self.face)?;
+                }
+                None => self.face.event(&Event::Unmeasured),
+            }
             return Ok(None);
         };
         let trainer = &plan.trainer;

@@ -61,7 +61,8 @@ use crate::error::{Result, RunError};
 use crate::folder::Target;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::rewards::Latest;
+use crate::rewards::{Compared, Ground, Latest};
+use llm_core::checkpoint::Snapshot;
 use llm_core::train::{OneProcess, Work};
 use llm_core::{Error, IoAction, message};
 use std::fmt;
@@ -80,6 +81,8 @@ pub struct Training<'a> {
     deadline: Option<Deadline>,
     /// The answers of the last step, of a run that learns from rewards.
     rewards: Option<Latest>,
+    /// What it learns from in place of its data.
+    ground: Ground,
     /// Why there were fewer steps than planned.
     early: Option<Early>,
 }
@@ -108,6 +111,7 @@ impl<'a> Training<'a> {
             clock: TimeBudget { begin: Instant::now(), most: options.max_time },
             deadline: None,
             rewards: None,
+            ground: plan.ground.clone(),
             early: None,
         }
     }
@@ -170,6 +174,22 @@ impl<'a> Training<'a> {
         }
         self.done(plan, report.as_ref());
         self.store.check_places()
+    }
+
+    /// What the model makes of the unseen pairs, which is said; nothing where there are none.
+    fn compare(
+        &mut self,
+        run: Snapshot<'_>,
+        work: &mut dyn Work,
+    ) -> llm_core::Result<Option<Compared>> {
+        let Ground { pairs: Some(pairs), start: Some(start), .. } = &self.ground else {
+            return Ok(None);
+        };
+        let found = pairs.measured([run.model, start], run.recipe.batch_size, work)?;
+        if let Some(found) = &found {
+            self.face.event(&Event::Compared { step: run.step, unseen: found });
+        }
+        Ok(found)
     }
 
     fn save(&mut self, plan: &Plan) -> Result<()> {

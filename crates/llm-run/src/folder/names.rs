@@ -56,7 +56,13 @@ pub fn cannot_create(path: &Path, e: &io::Error) -> RunError {
 
 /// The names of what a run writes, but for numbered checkpoints.
 fn names() -> impl Iterator<Item = &'static str> {
-    crate::log::FILES.into_iter().chain([REPORT, "ckpt/last", "ckpt/best", "ckpt/best.json", "ckpt/start"])
+    crate::log::FILES.into_iter().chain([
+        REPORT,
+        "ckpt/last",
+        "ckpt/best",
+        "ckpt/best.json",
+        "ckpt/start",
+    ])
 }
 
 /// The file of this name in a run's folder, as the system writes paths.

@@ -14,7 +14,6 @@ use crate::models::{Models, own_numbers};
 use crate::note::Note;
 use crate::numbers::typed;
 use crate::options::Options;
-use crate::rewards::Judge;
 use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Setting};
 use crate::tokenizers::Choice;
 use llm_core::base::Message;
@@ -57,9 +56,11 @@ pub fn taken_up(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     };
     let begins = rewards || rank.is_some();
     let mut options = options.clone();
-    let counts = !rewards || loaded.run.recipe.reward == Judge::PAIRS;
-    if begins && counts && options.epochs.is_none() && !options.given.contains_key("steps") {
-        options.epochs = Some(1.0);
+    if begins && options.epochs.is_none() && !options.given.contains_key("steps") {
+        options.epochs = match rewards {
+            true => rewarded::epochs(&loaded.run.recipe),
+            false => Some(1.0),
+        };
     }
     let loaded = match rank {
         Some(rank) => adapter::begun(models, &options, loaded, (rank, rewards), path)?,

@@ -23,12 +23,13 @@ use std::path::Path;
 const STEPS: u64 = 600;
 const QUESTIONS: usize = 32;
 const RATE: f32 = 6e-4;
-/// Pairs of a step, the peak of the rate, and β, where a run learns from pairs.
+/// Pairs of a step, the peak of the rate, passes and β, where a run learns from pairs.
 const PAIRS: usize = 16;
 const RATE_OF_PAIRS: f32 = 1e-4;
+const EPOCHS: f64 = 3.0;
 const BETA: f32 = 0.1;
 /// How many times the rate of all weights that of an adapter is.
-const ADAPTER: f32 = 10.0;
+const ADAPTER: f32 = 5.0;
 /// Settings of answers that the model writes.
 const OF_ANSWERS: [&str; 5] = ["group", "answer_length", "scaled", "updates", "clip_ratio"];
 
@@ -77,10 +78,9 @@ pub(super) fn check(options: &Options) -> Result<()> {
         Some(("data", _)) => {
             usage(message!("{reward} {} has its own questions: leave {data} out", judge))
         }
-        Some((name, _)) if judge == Judge::PAIRS => usage(message!(
-            "{} is for a run that learns from data: leave {dpo} out",
-            option(name)
-        )),
+        Some((name, _)) if judge == Judge::PAIRS => {
+            usage(message!("{} is for a run that learns from data: leave {dpo} out", option(name)))
+        }
         Some((name, _)) => usage(message!(
             "{} is for a run that learns from data: leave {reward} out",
             option(name)
@@ -111,6 +111,11 @@ pub(super) fn check_recipe(given: &Given, recipe: &Recipe, dropout: f32) -> Resu
         )),
         None => Ok(()),
     }
+}
+
+/// Passes over the data where no steps are given, in a run whose steps are counted by them.
+pub(super) fn epochs(recipe: &Recipe) -> Option<f64> {
+    (recipe.reward == Judge::PAIRS).then_some(EPOCHS)
 }
 
 /// Whether a run compares with the weights of its start.
@@ -169,7 +174,9 @@ fn hex(model: &TinyGPT) -> String {
 fn check_about(options: &Options) -> Result<()> {
     let mut about = OF_ANSWERS.into_iter().chain(["beta"]);
     match about.find(|name| options.given.contains_key(*name)) {
-        Some("beta") => usage(message!("{beta} is about rewards and pairs: it needs {reward} or {dpo}")),
+        Some("beta") => {
+            usage(message!("{beta} is about rewards and pairs: it needs {reward} or {dpo}"))
+        }
         Some(name) => usage(message!("{} is about rewards: it needs {reward}", option(name))),
         None => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! The step of a run that learns from rewards: the model writes answers in place of the data's, they are judged, and
 //! whoever works on steps learns from them.
 
-use super::objective::clipped;
+use super::objective::weighed;
 use super::program::{Program, told};
 use super::writing::{Attempt, advantages, answers, learned};
 use super::{Compared, Judge, Pairs, Questions};
@@ -324,21 +324,8 @@ impl<'a> Judging<'a> {
         let mut mine = Vec::new();
         let batches = self.kept.iter().map(|Kept { batch, old, start }| {
             let now = if first { old.clone() } else { model.log_probs(batch)? };
-            let (mut batch, [mut kl, mut beyond, mut tokens, mut sum]) = (batch.clone(), [0.0; 4]);
-            for (i, weight) in batch.weights.iter_mut().flatten().enumerate() {
-                if batch.targets[i] == Batch::IGNORED {
-                    continue;
-                }
-                let [now, old] = [now[i], old[i]].map(f64::from);
-                let start = start.get(i).map_or(now, |start| f64::from(*start));
-                let taught = clipped(f64::from(*weight), [now, old, start], self.limits);
-                *weight = taught.weight as f32;
-                kl += taught.kl;
-                beyond += f64::from(u8::from(taught.clipped));
-                tokens += 1.0;
-                sum += taught.loss;
-            }
-            mine.extend([kl, beyond, tokens, sum].iter().flat_map(|x: &f64| x.to_le_bytes()));
+            let (batch, sums) = weighed(batch.clone(), [&now, old, start], self.limits);
+            mine.extend(sums.iter().flat_map(|x| x.to_le_bytes()));
             Ok(batch)
         });
         let batches: Vec<Result<Batch>> = batches.collect();

@@ -36,7 +36,7 @@ mod questions;
 mod writing;
 
 pub use judging::{Found, Ground, Judging, Latest};
-pub use objective::{Preferred, Taught, clipped, preferred};
+pub use objective::{Preferred, Taught, clipped, compared, preferred, weighed};
 pub use own::own_questions;
 pub use pairs::{Compared, Pairs, pairs};
 pub use questions::{Questions, questions};

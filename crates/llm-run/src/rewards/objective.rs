@@ -1,6 +1,9 @@
 //! Losses of answers as weights: what ln p of a token is to be multiplied by, so that the weighted cross entropy has
 //! the gradient of the loss.
 
+use super::pairs::Compared;
+use llm_core::model::Batch;
+
 /// What a token of an answer teaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taught {
@@ -66,6 +69,53 @@ pub fn preferred(now: [f64; 2], start: [f64; 2], beta: f32) -> Preferred {
     let margin = beta * ((now[0] - start[0]) - (now[1] - start[1]));
     let loss = (-margin).max(0.0) + libm::log1p(libm::exp(-margin.abs()));
     Preferred { margin, loss, weight: beta / (1.0 + libm::exp(margin)) }
+}
+
+/// A batch whose weights are advantages with those of [`clipped`] in their place, by ln p of each place `now`, when the
+/// answers were written, and at the `start`, which is `now` where it is empty. With it the sums over its tokens of
+/// the distance, of those that are clipped, of all, and of the loss.
+pub fn weighed(
+    mut batch: Batch,
+    [now, old, start]: [&[f32]; 3],
+    limits: [f32; 2],
+) -> (Batch, [f64; 4]) {
+    let mut sums = [0.0; 4];
+    for (i, weight) in batch.weights.iter_mut().flatten().enumerate() {
+        if batch.targets[i] == Batch::IGNORED {
+            continue;
+        }
+        let [now, old] = [now[i], old[i]].map(f64::from);
+        let start = start.get(i).map_or(now, |start| f64::from(*start));
+        let of = clipped(f64::from(*weight), [now, old, start], limits);
+        *weight = of.weight as f32;
+        let own = [of.kl, f64::from(u8::from(of.clipped)), 1.0, of.loss];
+        sums.iter_mut().zip(own).for_each(|(sum, x)| *sum += x);
+    }
+    (batch, sums)
+}
+
+/// A batch of pairs, a row for each answer, the better ones first, with the weights of [`preferred`], by ln p of each
+/// place `now` and at the `start`; and sums over the pairs.
+pub fn compared(batch: Batch, logs: [&[f32]; 2], beta: f32) -> (Batch, Compared) {
+    let t = batch.shape[1].max(1);
+    let [now, start] = logs.map(|log_probs| {
+        let sum = |row: &[f32]| row.iter().map(|x| f64::from(*x)).sum::<f64>();
+        log_probs.chunks_exact(t).map(sum).collect::<Vec<f64>>()
+    });
+    let (mut weights, mut sums) = (vec![0.0; batch.targets.len()], Compared::default());
+    let each = now.as_chunks().0.iter().zip(start.as_chunks().0);
+    for ((now, start), rows) in each.zip(weights.chunks_exact_mut(2 * t)) {
+        let of = preferred(*now, *start, beta);
+        let (better, worse) = rows.split_at_mut(t);
+        better.fill(of.weight as f32);
+        worse.fill(-of.weight as f32);
+        sums.pairs += 1;
+        sums.loss += of.loss;
+        sums.margin += of.margin;
+        sums.accuracy += f64::from(u8::from(of.margin > 0.0));
+        sums.likelier += f64::from(u8::from(now[0] > now[1]));
+    }
+    (Batch { weights: Some(weights), ..batch }, sums)
 }
 
 #[cfg(test)]

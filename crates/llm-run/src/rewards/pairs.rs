@@ -1,7 +1,7 @@
 //! Pairs of answers, of which one is better: what is learned from them, and how those are judged that are not.
 
 use super::judging::sums;
-use super::objective::preferred;
+use super::objective::compared;
 use super::questions::{Manner, passages};
 use super::writing::answered;
 use crate::data::{Data, Input};
@@ -151,40 +151,20 @@ impl Pairs {
     ) -> llm_core::Result<(Batch, Compared)> {
         let numbers = self.numbers.rows(origin, [count, 1])?.inputs;
         let some: Vec<&Pair> = numbers.iter().map(|&i| &self.learned[i as usize]).collect();
-        let (batch, weights, sums) = self.compared([model, start], &some)?;
-        let step_targets = Some(origin.step_rows);
-        Ok((Batch { weights: Some(weights), origin, step_targets, ..batch }, sums))
+        let (batch, sums) = self.compared([model, start], &some)?;
+        Ok((Batch { origin, step_targets: Some(origin.step_rows), ..batch }, sums))
     }
 
-    /// Answers of some pairs, their tokens' weights, and sums over the pairs.
+    /// Some pairs compared by a model and by that of the start.
     fn compared(
         &self,
         models: [&TinyGPT; 2],
         some: &[&Pair],
-    ) -> llm_core::Result<(Batch, Vec<f32>, Compared)> {
+    ) -> llm_core::Result<(Batch, Compared)> {
         let rows = some.iter().flat_map(|of| of.answers.iter().map(|a| (&of.prompt[..], &a[..])));
         let batch = answered(&rows.collect::<Vec<_>>());
-        let t = batch.shape[1];
-        let [now, start] = models.map(|model| {
-            let log_probs = model.log_probs(&batch)?;
-            let sum = |row: &[f32]| row.iter().map(|x| f64::from(*x)).sum();
-            llm_core::Result::Ok(log_probs.chunks_exact(t).map(sum).collect::<Vec<f64>>())
-        });
-        let (now, start) = (now?, start?);
-        let (mut weights, mut sums) = (vec![0.0; batch.targets.len()], Compared::default());
-        let each = now.as_chunks().0.iter().zip(start.as_chunks().0);
-        for ((now, start), rows) in each.zip(weights.chunks_exact_mut(2 * t)) {
-            let of = preferred(*now, *start, self.beta);
-            let (better, worse) = rows.split_at_mut(t);
-            better.fill(of.weight as f32);
-            worse.fill(-of.weight as f32);
-            sums.pairs += 1;
-            sums.loss += of.loss;
-            sums.margin += of.margin;
-            sums.accuracy += f64::from(u8::from(of.margin > 0.0));
-            sums.likelier += f64::from(u8::from(now[0] > now[1]));
-        }
-        Ok((batch, weights, sums))
+        let [now, start] = models.map(|model| model.log_probs(&batch));
+        Ok(compared(batch, [&now?, &start?], self.beta))
     }
 
     /// What a model makes of the unseen pairs, `count` at a time, which those who work deal out among them; nothing
@@ -203,7 +183,7 @@ impl Pairs {
         let rounds = unseen.len().div_ceil(count * size);
         let mut mine = Vec::new();
         for some in unseen.chunks(count).skip(rank).step_by(size) {
-            mine.extend(self.compared(models, some)?.2.bytes());
+            mine.extend(self.compared(models, some)?.1.bytes());
         }
         mine.resize(rounds * Compared::BYTES, 0);
         if mine.is_empty() {

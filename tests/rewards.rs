@@ -1,60 +1,123 @@
-//! Learning from rewards beside TRL's loss in PyTorch (float64).
+//! Learning from rewards and from pairs of answers beside TRL's losses in PyTorch (float64).
 
 use crate::pytorch_training::model;
 use llm_core::model::{Mode, Origin};
-use llm_run::rewards::{Attempt, advantages, learned};
+use llm_core::{Batch, TinyGPT};
+use llm_run::rewards::{Attempt, advantages, compared, learned, weighed};
 use workspace_tests::assert_close;
 use workspace_tests::fixture::Fixture;
 
 const TOL: f64 = 1e-5;
 
+/// The answers of the fixture.
+fn answers(f: &Fixture) -> Vec<Attempt> {
+    let (tokens, width) = (f.tokens("tokens"), f.shape("tokens")[1]);
+    let lengths = f.values("start").iter().zip(f.values("length"));
+    let each = tokens.chunks_exact(width).zip(lengths).map(|(row, (&start, &length))| {
+        let (prompt, rest) = row.split_at(start as usize);
+        let tokens = rest[..length as usize].to_vec();
+        Attempt { prompt: prompt.to_vec(), tokens, text: String::new(), ended: true }
+    });
+    each.collect()
+}
+
+/// The batch of these rows of a step, whose weights are those of rewards.
+fn batch(f: &Fixture, answers: &[Attempt], first: usize, rows: usize, scaled: bool) -> Batch {
+    let n = |name: &str| f.meta(name) as usize;
+    let weights = advantages(f.values("rewards"), n("group"), scaled);
+    let origin = Origin { first_row: first as u64, step_rows: 8, ..Origin::default() };
+    let these = first..first + rows;
+    learned(&answers[these.clone()], &weights[these], origin, n("most"))
+}
+
+/// The gradient of some micro-batches is that of the fixture; their loss comes along.
+fn check_gradients(f: &Fixture, name: &str, model: &TinyGPT, batches: &[Batch]) -> f64 {
+    let (mut loss, mut grads) = (0.0, vec![0.0f64; model.parameter_count() as usize]);
+    for batch in batches {
+        let share = batch.share(batches.len());
+        let of = model.loss(batch, Mode::Training).unwrap();
+        loss += f64::from(share) * f64::from(of.item());
+        let of = of.backward_into(Default::default(), share).unwrap();
+        let flat = model.parameters().flat_map(|(_, p)| of.get(p).unwrap().to_vec());
+        grads.iter_mut().zip(flat).for_each(|(sum, g)| *sum += f64::from(g));
+    }
+    let mut at = 0;
+    for (p, tensor) in model.parameters() {
+        let own: Vec<f32> = grads[at..at + tensor.numel()].iter().map(|g| *g as f32).collect();
+        at += tensor.numel();
+        let expected = f.values(&format!("{name}.grad.{p}"));
+        assert_close(&format!("{name} d{p}"), &own, expected, TOL);
+    }
+    loss
+}
+
 /// Loss and gradients of a step's answers: of all at once, and of micro-batches by their shares.
 #[test]
 fn loss_and_gradients_are_those_of_trl() {
     let f = Fixture::read("rewards");
-    let model = model(&f);
-    let n = |name: &str| f.meta(name) as usize;
-    let (tokens, width) = (f.tokens("tokens"), f.shape("tokens")[1]);
-    let lengths = f.values("start").iter().zip(f.values("length"));
-    let answers: Vec<Attempt> = tokens
-        .chunks_exact(width)
-        .zip(lengths)
-        .map(|(row, (&start, &length))| {
-            let (prompt, rest) = row.split_at(start as usize);
-            let tokens = rest[..length as usize].to_vec();
-            Attempt { prompt: prompt.to_vec(), tokens, text: String::new(), ended: true }
-        })
-        .collect();
+    let (model, answers) = (model(&f), answers(&f));
     for (name, scaled) in [("plain", false), ("scaled", true)] {
-        let weights = advantages(f.values("rewards"), n("group"), scaled);
         for rows in [8, 4] {
-            let micro_batches = 8 / rows;
-            let (mut loss, mut grads) = (0.0, vec![0.0f64; model.parameter_count() as usize]);
-            for part in 0..micro_batches {
-                let these = part * rows..(part + 1) * rows;
-                let origin =
-                    Origin { first_row: these.start as u64, step_rows: 8, ..Origin::default() };
-                let batch = learned(&answers[these.clone()], &weights[these], origin, n("most"));
-                let (share, of) =
-                    (batch.share(micro_batches), model.loss(&batch, Mode::Training).unwrap());
-                loss += f64::from(share) * f64::from(of.item());
-                let of = of.backward_into(Default::default(), share).unwrap();
-                let flat = model.parameters().flat_map(|(_, p)| of.get(p).unwrap().to_vec());
-                grads.iter_mut().zip(flat).for_each(|(sum, g)| *sum += f64::from(g));
-            }
+            let parts = (0..8).step_by(rows);
+            let batches: Vec<Batch> =
+                parts.map(|first| batch(&f, &answers, first, rows, scaled)).collect();
+            let loss = check_gradients(&f, name, &model, &batches);
             assert_close(name, &[loss as f32], f.values(&format!("{name}.loss")), TOL);
-            let mut at = 0;
-            for (p, tensor) in model.parameters() {
-                let own: Vec<f32> =
-                    grads[at..at + tensor.numel()].iter().map(|g| *g as f32).collect();
-                at += tensor.numel();
-                assert_close(
-                    &format!("{name} d{p}"),
-                    &own,
-                    f.values(&format!("{name}.grad.{p}")),
-                    TOL,
-                );
-            }
         }
+    }
+}
+
+/// ln p of places as the fixture has them, for some rows from `first` on.
+fn logs(f: &Fixture, name: &str, first: usize, batch: &Batch) -> Vec<f32> {
+    let (all, width) = (f.values(name), f.shape(name)[1]);
+    let [rows, t] = batch.shape;
+    let row = |row: usize| all[(first + row) * width..][..t].iter().map(|x| *x as f32);
+    (0..rows).flat_map(row).collect()
+}
+
+/// A later update of the same answers, whose probabilities have changed, and their distance to a reference.
+#[test]
+fn clipped_ratios_and_their_distance_are_those_of_trl() {
+    let f = Fixture::read("rewards");
+    let (model, answers) = (model(&f), answers(&f));
+    for (name, beta) in [("clipped", 0.0), ("kl", 0.25)] {
+        for rows in [8, 4] {
+            let (mut sums, mut batches) = ([0.0; 4], Vec::new());
+            for first in (0..8).step_by(rows) {
+                let batch = batch(&f, &answers, first, rows, false);
+                let [old, start] = ["old", "ref"].map(|name| logs(&f, name, first, &batch));
+                let now = model.log_probs(&batch).unwrap();
+                let (batch, own) = weighed(batch, [&now, &old, &start], [0.2, beta]);
+                sums.iter_mut().zip(own).for_each(|(all, x)| *all += x);
+                batches.push(batch);
+            }
+            check_gradients(&f, name, &model, &batches);
+            let [kl, clipped, tokens, loss] = sums;
+            assert!(kl > 0.0 && clipped > 1.0 && tokens == 22.0, "{sums:?}");
+            let loss = loss / batches[0].step_targets.unwrap() as f64;
+            assert_close(name, &[loss as f32], f.values(&format!("{name}.loss")), TOL);
+        }
+    }
+}
+
+#[test]
+fn pairs_teach_what_they_do_in_trl() {
+    let f = Fixture::read("rewards");
+    let (model, answers) = (model(&f), answers(&f));
+    for rows in [8, 4] {
+        let (mut loss, mut batches) = (0.0, Vec::new());
+        for first in (0..8).step_by(rows) {
+            let batch = batch(&f, &answers, first, rows, false);
+            let now = model.log_probs(&batch).unwrap();
+            let mut start = logs(&f, "ref", first, &batch);
+            let asked = start.iter_mut().zip(batch.targets.iter());
+            asked.filter(|(_, of)| **of == Batch::IGNORED).for_each(|(log, _)| *log = 0.0);
+            let (batch, sums) = compared(batch, [&now, &start], 0.5);
+            assert_eq!(sums.pairs as usize, rows / 2);
+            loss += sums.loss / 4.0;
+            batches.push(Batch { step_targets: Some(4), ..batch });
+        }
+        check_gradients(&f, "dpo", &model, &batches);
+        assert_close("dpo", &[loss as f32], f.values("dpo.loss"), TOL);
     }
 }

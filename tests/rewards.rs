@@ -1,9 +1,16 @@
 //! Learning from rewards and from pairs of answers beside TRL's losses in PyTorch (float64).
 
 use crate::pytorch_training::model;
+use llm_core::crew::InProcess;
 use llm_core::model::{Mode, Origin};
+use llm_core::settings::Value;
 use llm_core::{Batch, TinyGPT};
+use llm_run::models::BASELINE;
+use llm_run::options::Options;
 use llm_run::rewards::{Attempt, advantages, compared, learned, weighed};
+use llm_run::settings::Given;
+use llm_run::training::{Identity, run};
+use serde_json::json;
 use workspace_tests::assert_close;
 use workspace_tests::fixture::Fixture;
 
@@ -119,5 +126,55 @@ fn pairs_teach_what_they_do_in_trl() {
         }
         check_gradients(&f, "dpo", &model, &batches);
         assert_close("dpo", &[loss as f32], f.values("dpo.loss"), TOL);
+    }
+}
+
+/// Does a run by a number of processes; the bytes of its checkpoint.
+fn ran(options: &Options, size: usize) -> Vec<u8> {
+    let out = options.out.as_ref().unwrap().join(size.to_string());
+    let options = Options { out: Some(out.clone()), members: size, ..options.clone() };
+    let identity = || Identity::of("rewards", 1);
+    let all = InProcess::run(size, |crew| {
+        run(&BASELINE, &options, identity(), Some(crew), &mut ()).map_err(|e| e.to_string())
+    });
+    all.into_iter().for_each(|done| done.unwrap());
+    std::fs::read(out.join("ckpt/last")).unwrap()
+}
+
+/// Answers with several updates, held to the start, and pairs of answers.
+#[test]
+fn any_number_of_processes_learns_the_same_bits_from_rewards_and_pairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let lines = |of: &dyn Fn(usize) -> serde_json::Value| -> String {
+        (0..20).map(|i| format!("{}\n", of(i))).collect()
+    };
+    let chats =
+        |i: usize| json!({"prompt": (i % 7).to_string(), "completion": (["a", "bc"][i % 2])});
+    let pairs = |i: usize| json!({"prompt": (i % 7).to_string(), "chosen": "bc", "rejected": "a"});
+    std::fs::write(at("chats.jsonl"), lines(&chats)).unwrap();
+    std::fs::write(at("pairs.jsonl"), lines(&pairs)).unwrap();
+    let given = |numbers: &[(&'static str, usize)]| -> Given {
+        numbers.iter().map(|(name, n)| (*name, Value::from(*n))).collect()
+    };
+    let sizes = [("steps", 20), ("batch", 2), ("seq", 64), ("dmodel", 8), ("layers", 1)];
+    let base = Options {
+        data: vec![at("chats.jsonl")],
+        given: given(&sizes),
+        save: Some(at("m")),
+        ..Options::default()
+    };
+    run(&BASELINE, &base, Identity::of("rewards", 1), None, &mut ()).unwrap();
+    let mut rewards =
+        given(&[("steps", 3), ("batch", 1), ("accum", 4), ("group", 4), ("updates", 2)]);
+    rewards.extend([("reward", Value::Text("exact".into())), ("beta", Value::Float(0.1))]);
+    let mut pairs = given(&[("steps", 3), ("batch", 1), ("accum", 4)]);
+    pairs.insert("reward", Value::Text("dpo".into()));
+    for (name, given) in [("chats.jsonl", rewards), ("pairs.jsonl", pairs)] {
+        let (data, load) = (vec![at(name)], Some(at("m")));
+        let out = Some(at("runs").join(name));
+        let options = Options { data, load, given, out, ..Options::default() };
+        let alone = ran(&options, 1);
+        assert!([2, 4].iter().all(|size| ran(&options, *size) == alone), "{name}");
     }
 }

@@ -200,8 +200,8 @@ impl TinyGPT {
         ops::weighted_cross_entropy(&rows, &batch.targets, weights)
     }
 
-    /// ln p of each target of the batch, in nats, and 0 where there is none; without dropout, and nothing is
-    /// recorded.
+    /// ln p of each target of the batch, in nats, and 0 where one is [`Batch::IGNORED`]; without dropout, and
+    /// nothing is recorded.
     ///
     /// # Shapes
     /// Result `[B·T]`.

@@ -42,7 +42,7 @@ impl Conversations {
         })
     }
 
-    /// Of pairs of answers: the turns before them, the better one and the worse one.
+    /// The pairs of answers: the turns before them, the better one and the worse one.
     pub fn pairs(&self) -> impl Iterator<Item = (Vec<Turn>, [String; 2])> {
         self.all.iter().filter_map(|said| {
             let (Line::Turns(turns), Some(worse)) = (&said.what, &said.rejected) else {

@@ -134,7 +134,7 @@ pub(super) fn read(line: &str, pair: bool) -> Result<Read, Message> {
 }
 
 /// Takes a pair of answers out of a line: the conversation up to the better one, and the worse one. What both begin
-/// with is the prompt where there is none, or goes on with it.
+/// with is the prompt of a line without one, or goes on with it.
 fn preferred(all: &mut Fields) -> Result<(Vec<Turn>, String), Message> {
     let (Some(chosen), Some(rejected)) = (all.take("chosen"), all.take("rejected")) else {
         return Err(message!("it has no chosen and rejected, of which one answer is better"));

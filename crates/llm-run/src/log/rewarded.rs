@@ -17,7 +17,7 @@ pub struct Rewarded {
     /// Where the start counts: how far the model was from it, in nats a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kl: Option<f64>,
-    /// Of several updates: share of the tokens in the later ones whose probability has changed too much to teach.
+    /// The share of the tokens in the later of several updates whose probability has changed too much to teach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clipped: Option<f64>,
     /// Where a program judges: what it said of each micro-batch.

@@ -1,10 +1,10 @@
 //! The step of a run that learns from rewards: the model writes answers in place of the data's, they are judged, and
 //! whoever works on steps learns from them.
 
-use super::objective::weighed;
+use super::objective::{Compared, sums, weighed};
 use super::program::{Program, told};
 use super::writing::{Attempt, advantages, answers, learned};
-use super::{Compared, Judge, Pairs, Questions};
+use super::{Judge, Pairs, Questions};
 use crate::error::{Kind, RunError};
 use crate::log::{Rewarded, Said};
 use llm_core::autograd::Gradients;
@@ -368,15 +368,6 @@ impl<'a> Judging<'a> {
         self.latest.with(|latest| latest.1 = Some(found));
         Ok((gradients, found.loss, n))
     }
-}
-
-/// Sums of numbers that come one after the other, N at a time.
-pub(super) fn sums<const N: usize>(bytes: &[u8]) -> [f64; N] {
-    let mut all = [0.0; N];
-    for (i, x) in bytes.as_chunks::<8>().0.iter().enumerate() {
-        all[i % N] += f64::from_le_bytes(*x);
-    }
-    all
 }
 
 /// Says that a rank was asked to stop, where others say a code.

@@ -36,9 +36,9 @@ mod questions;
 mod writing;
 
 pub use judging::{Found, Ground, Judging, Latest};
-pub use objective::{Preferred, Taught, clipped, compared, preferred, weighed};
+pub use objective::{Compared, Preferred, Taught, clipped, compared, preferred, weighed};
 pub use own::own_questions;
-pub use pairs::{Compared, Pairs, pairs};
+pub use pairs::{Pairs, pairs};
 pub use questions::{Questions, questions};
 pub use writing::{Attempt, advantages, learned};
 
@@ -49,7 +49,7 @@ pub enum Judge {
     Exact,
     /// A command that is told questions and answers and says numbers.
     Program(String),
-    /// Nobody: of two answers of the data one is better.
+    /// The data: of two answers in them one is better.
     Pairs,
 }
 

@@ -1,8 +1,8 @@
 //! Losses of answers as weights: what ln p of a token is to be multiplied by, so that the weighted cross entropy has
 //! the gradient of the loss.
 
-use super::pairs::Compared;
 use llm_core::model::Batch;
+use serde::Serialize;
 
 /// What a token of an answer teaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,6 +92,56 @@ pub fn weighed(
         sums.iter_mut().zip(own).for_each(|(sum, x)| *sum += x);
     }
     (batch, sums)
+}
+
+/// What a model makes of some pairs: means over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Compared {
+    /// How many.
+    pub pairs: u64,
+    /// −ln σ(m).
+    pub loss: f64,
+    /// m: by how much the better answer has gained more than the worse one, in nats times β.
+    pub margin: f64,
+    /// Share of pairs with a margin above 0.
+    pub accuracy: f64,
+    /// Share of pairs whose better answer is likelier than the worse one.
+    pub likelier: f64,
+}
+
+impl Compared {
+    /// Numbers in the bytes of one.
+    pub(super) const BYTES: usize = 40;
+
+    fn numbers(&self) -> [f64; 5] {
+        [self.pairs as f64, self.loss, self.margin, self.accuracy, self.likelier]
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.numbers().iter().flat_map(|x| x.to_le_bytes()).collect()
+    }
+
+    /// The means of sums, each of [`Compared::BYTES`].
+    pub(super) fn mean(bytes: &[u8]) -> Compared {
+        let [pairs, loss, margin, accuracy, likelier] = sums(bytes);
+        let mean = |x: f64| x / pairs.max(1.0);
+        Compared {
+            pairs: pairs as u64,
+            loss: mean(loss),
+            margin: mean(margin),
+            accuracy: mean(accuracy),
+            likelier: mean(likelier),
+        }
+    }
+}
+
+/// Sums of numbers that come one after the other, N at a time.
+pub(super) fn sums<const N: usize>(bytes: &[u8]) -> [f64; N] {
+    let mut all = [0.0; N];
+    for (i, x) in bytes.as_chunks::<8>().0.iter().enumerate() {
+        all[i % N] += f64::from_le_bytes(*x);
+    }
+    all
 }
 
 /// A batch of pairs, a row for each answer, the better ones first, with the weights of [`preferred`], by ln p of each

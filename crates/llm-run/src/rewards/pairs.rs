@@ -1,7 +1,6 @@
 //! Pairs of answers, of which one is better: what is learned from them, and how those are judged that are not.
 
-use super::judging::sums;
-use super::objective::compared;
+use super::objective::{Compared, compared};
 use super::questions::{Manner, passages};
 use super::writing::answered;
 use crate::data::{Data, Input};
@@ -13,7 +12,6 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Work;
 use llm_core::{TinyGPT, TokenId, message};
-use serde::Serialize;
 use std::sync::Arc;
 
 /// Most unseen pairs that a measurement compares.
@@ -34,47 +32,6 @@ pub struct Pairs {
     /// The numbers of those that are learned, each twice, as passages: they come in the order of these.
     numbers: TokenDataset,
     beta: f32,
-}
-
-/// What a model makes of some pairs: means over them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Compared {
-    /// How many.
-    pub pairs: u64,
-    /// −ln σ(m).
-    pub loss: f64,
-    /// m: by how much the better answer has gained more than the worse one, in nats times β.
-    pub margin: f64,
-    /// Share of pairs with a margin above 0.
-    pub accuracy: f64,
-    /// Share of pairs whose better answer is likelier than the worse one.
-    pub likelier: f64,
-}
-
-impl Compared {
-    /// Numbers in the bytes of one.
-    pub(super) const BYTES: usize = 40;
-
-    fn numbers(&self) -> [f64; 5] {
-        [self.pairs as f64, self.loss, self.margin, self.accuracy, self.likelier]
-    }
-
-    pub(super) fn bytes(&self) -> Vec<u8> {
-        self.numbers().iter().flat_map(|x| x.to_le_bytes()).collect()
-    }
-
-    /// The means of sums, each of [`Compared::BYTES`].
-    pub(super) fn mean(bytes: &[u8]) -> Compared {
-        let [pairs, loss, margin, accuracy, likelier] = sums(bytes);
-        let mean = |x: f64| x / pairs.max(1.0);
-        Compared {
-            pairs: pairs as u64,
-            loss: mean(loss),
-            margin: mean(margin),
-            accuracy: mean(accuracy),
-            likelier: mean(likelier),
-        }
-    }
 }
 
 /// The pairs of a run, and its data: the better answers.

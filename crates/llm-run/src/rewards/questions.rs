@@ -73,7 +73,7 @@ impl Manner {
     /// The tokens up to an answer.
     ///
     /// # Errors
-    /// What the template refuses; [`RunError::Data`] for several turns where there is none.
+    /// What the template refuses; [`RunError::Data`] for several turns without one.
     pub fn prompt(&self, turns: &[Turn], tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>> {
         match (&self.format, turns) {
             (Some(format), turns) => Ok(format.question(turns, tokenizer)?),

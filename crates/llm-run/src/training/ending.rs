@@ -10,6 +10,7 @@ use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
+use crate::rewards::{Compared, Ground};
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Ending, Trainer, Work};
 use std::path::Path;
@@ -87,6 +88,22 @@ impl Training<'_> {
         let (step, clipped) = (trainer.step, trainer.recipe.clip > 0.0);
         self.face.event(&Event::Result { step, report: &report, on: val, model, clipped });
         Ok(Some(report))
+    }
+
+    /// What the model makes of the unseen pairs, which is said; nothing where there are none.
+    pub(super) fn compare(
+        &mut self,
+        run: Snapshot<'_>,
+        work: &mut dyn Work,
+    ) -> llm_core::Result<Option<Compared>> {
+        let Ground { pairs: Some(pairs), start: Some(start), .. } = &self.ground else {
+            return Ok(None);
+        };
+        let found = pairs.measured([run.model, start], run.recipe.batch_size, work)?;
+        if let Some(found) = &found {
+            self.face.event(&Event::Compared { step: run.step, unseen: found });
+        }
+        Ok(found)
     }
 
     /// After a signal: save and say so. What the command ends with.

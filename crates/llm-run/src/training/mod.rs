@@ -61,8 +61,7 @@ use crate::error::{Result, RunError};
 use crate::folder::Target;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::rewards::{Compared, Ground, Latest};
-use llm_core::checkpoint::Snapshot;
+use crate::rewards::{Ground, Latest};
 use llm_core::train::{OneProcess, Work};
 use llm_core::{Error, IoAction, message};
 use std::fmt;
@@ -174,22 +173,6 @@ impl<'a> Training<'a> {
         }
         self.done(plan, report.as_ref());
         self.store.check_places()
-    }
-
-    /// What the model makes of the unseen pairs, which is said; nothing where there are none.
-    fn compare(
-        &mut self,
-        run: Snapshot<'_>,
-        work: &mut dyn Work,
-    ) -> llm_core::Result<Option<Compared>> {
-        let Ground { pairs: Some(pairs), start: Some(start), .. } = &self.ground else {
-            return Ok(None);
-        };
-        let found = pairs.measured([run.model, start], run.recipe.batch_size, work)?;
-        if let Some(found) = &found {
-            self.face.event(&Event::Compared { step: run.step, unseen: found });
-        }
-        Ok(found)
     }
 
     fn save(&mut self, plan: &Plan) -> Result<()> {

@@ -2,7 +2,8 @@
 //! `cargo test e1` to `cargo test e9` turn green one after the other. How to work: `README.md`.
 //!
 //! Two more go on from there to the models of today, `m1_rotary.rs` and `m2_groups.rs`, one to what a head causes,
-//! `p1_patch.rs`, and one to what learns beside a model that stays as it is, `t1_adapter.rs`.
+//! `p1_patch.rs`, one to what learns beside a model that stays as it is, `t1_adapter.rs`, and one to learning from
+//! nothing but right and wrong, `t2_rewards.rs`.
 //!
 //! An exercise may use what the ones before it made: `use crate::linear;`.
 
@@ -62,6 +63,10 @@ pub mod p1_patch;
 #[cfg_attr(feature = "solutions", path = "../solutions/t1_adapter.rs")]
 pub mod t1_adapter;
 
+#[cfg_attr(feature = "wrong", path = "../solutions/wrong/t2_rewards.rs")]
+#[cfg_attr(feature = "solutions", path = "../solutions/t2_rewards.rs")]
+pub mod t2_rewards;
+
 pub use e1_linear::linear;
 pub use e2_scores::{scores, weighted_sum};
 pub use e3_mask::hide_future;
@@ -75,6 +80,7 @@ pub use m1_rotary::rotate;
 pub use m2_groups::{cache_numbers, grouped_attention};
 pub use p1_patch::{patched, put_in};
 pub use t1_adapter::{adapted, adapter_backward, merge};
+pub use t2_rewards::{advantages, clipped, policy_gradient};
 
 #[cfg(feature = "wrong")]
 #[path = "../solutions/wrong/planted.rs"]

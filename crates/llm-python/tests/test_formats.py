@@ -1,5 +1,7 @@
 """To other programs and back; against transformers and PyTorch where they are installed."""
 
+import pickle
+
 import numpy as np
 import pytest
 import traingpt
@@ -106,6 +108,8 @@ def test_an_adapter_goes_out_by_itself_and_as_a_part(run, text, tmp_path):
     tuned = traingpt.Trainer.load(tmp_path / "base", text, lora=2, steps=6, lr=0.02)
     tuned.train()
     after = tuned.logits("Lucy met")
+    pickled = pickle.loads(pickle.dumps(tuned))  # finds the weights in their file
+    assert np.array_equal(pickled.logits("Lucy met"), after)
     tuned.save(tmp_path / "adapter")
     (tmp_path / "base").rename(tmp_path / "moved")
     with pytest.raises(ValueError, match="base"):

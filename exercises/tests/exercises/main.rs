@@ -20,3 +20,4 @@ mod m1_rotary;
 mod m2_groups;
 mod p1_patch;
 mod t1_adapter;
+mod t2_rewards;

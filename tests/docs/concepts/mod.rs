@@ -15,6 +15,7 @@ pub mod overfitting;
 pub mod products;
 pub mod pytorch;
 pub mod residual;
+pub mod rewards;
 pub mod robust;
 pub mod scaling;
 pub mod softmax;

@@ -22,6 +22,7 @@ mod performance;
 mod precision;
 mod python;
 mod readme;
+mod rewards;
 mod size_and_time;
 mod speedrun;
 mod teaching;
@@ -54,6 +55,7 @@ pub fn all() -> Values {
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
     adapters::add(&mut values);
+    rewards::add(&mut values);
     cause::add(&mut values);
     concepts::add(&mut values);
     from_zero::add(&mut values);

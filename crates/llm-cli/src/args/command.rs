@@ -10,6 +10,7 @@ use crate::words::{chosen, in_one_language};
 use clap::builder::BoolishValueParser;
 use clap::{Arg, Command, CommandFactory};
 use llm_run::models::Heads;
+use llm_run::rewards::SETTINGS;
 
 /// The verb that need not be typed.
 pub(crate) const TRAIN: &str = "train";
@@ -73,7 +74,11 @@ fn with_options(command: Command, program: &Program) -> Command {
         let optimizers = optimizer_parser(&program.models);
         with_further.mut_arg("optimizer", |arg| arg.value_parser(optimizers))
     };
-    let command = trained(command).mut_subcommand("compare", trained);
+    let new_ones = |verb: Command| {
+        let loaded = |arg: &Arg| SETTINGS.contains(&&*arg.get_id().as_str().replace('-', "_"));
+        trained(verb).mut_args(|arg| if loaded(&arg) { arg.hide(true) } else { arg })
+    };
+    let command = trained(command).mut_subcommand("compare", new_ones);
     let command =
         command.mut_subcommand("inspect", |verb| verb.mut_subcommand("model", of_new_models));
     if program.models.options.is_empty() {

@@ -251,6 +251,9 @@ flags! {
         /// keys of HellaSwag, ARC, BLiMP or GSM8K, or: prompt, choices, answer; prompt, answer
         /// zh: 不给文本打分，而是问这个文件里的题目：每行一个 JSON 对象，键与 HellaSwag、ARC、BLiMP 或 GSM8K 相同，或者是 prompt、choices、answer，或 prompt、answer
         task: Option<PathBuf> = "FILE" [conflicts_with_all = ["data", "data_as", "per_token", "npz"]];
+        /// Ask the questions of --task as a user in the model's chat template
+        /// zh: 按模型的对话模板，以用户的口吻问 --task 的题目
+        apply_chat_template: bool [requires = "task"];
         /// Write an object for every question of --task into this file: line, answer, ln p of each
         /// choice, whether it is right
         /// zh: 为 --task 的每道题在这个文件里写一个对象：行号、答案、每个选项的 ln p、是否答对

@@ -51,7 +51,7 @@ flags! {
         dpo: Option<bool> = "0|1" [help_heading = "Learning", conflicts_with = "reward"];
         /// Leave the model of --load as it is, and train matrices of this rank beside its own (LoRA); how it
         /// learns then begins anew: lr 1e-3, linear, warm-up of 5 steps or 3 %, no decay, one epoch
-        /// zh: --load 的模型保持不变，只在它的矩阵旁训练这个秩的小矩阵（LoRA）；学法重新开始：学习率 1e-3，线性下降，预热 5 步或 3 %，不衰减权重，走一遍
+        /// zh: --load 的模型不变，只训练旁边这个秩的小矩阵（LoRA）；学法重来：1e-3、线性、预热 5 步或 3 %、一遍
         lora: Option<usize> = "R" [visible_alias = "lora-rank", help_heading = "Checkpoints"];
         /// The weights under the adapter of --load, where they are no longer in the file that it names
         /// zh: --load 的适配器所依附的权重，用于它们已不在它所写的文件里时
@@ -68,7 +68,7 @@ flags! {
         /// zh: 存到这个文件（已有的会被替换）
         save: Option<PathBuf> = "FILE" [help_heading = "Checkpoints", conflicts_with = "out"];
         /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
-        /// zh: 存到这个目录，即 DIR/ckpt/last [默认：runs/NNN，下一个空闲的编号]
+        /// zh: 存到 DIR/ckpt/last [默认：下一个空的 runs/NNN]
         out: Option<PathBuf> = "DIR" [alias = "out-dir", help_heading = "Checkpoints"];
         /// Save nothing
         /// zh: 什么都不保存
@@ -172,7 +172,7 @@ flags! {
         epochs: Option<f64> = "X" rare [conflicts_with = "steps"];
         /// Choose sizes, tokenizer, dropout and steps, as far as they are not typed, for a run on
         /// --data that takes about this long here (90s, 10m, 1h30m); what is chosen is said
-        /// zh: 为 --data 选一次在这里大约走这么久的训练（90s、10m、1h30m）：没写出的尺寸、分词器、丢弃概率和步数由它选，并说出选了什么
+        /// zh: 为 --data 选一次大约走这么久的训练（90s、10m、1h30m）：没写出的由它选，并说出选了什么
         time: Option<Duration> = "TIME" [
             value_parser = duration, conflicts_with_all = ["steps", "epochs"],
         ];

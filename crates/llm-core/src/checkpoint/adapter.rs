@@ -131,7 +131,8 @@ fn relative(file: &Path, at: &Path) -> String {
     let (to, from): (Vec<_>, Vec<_>) = (file.components().collect(), folder.components().collect());
     let same = to.iter().zip(&from).take_while(|(a, b)| a == b).count();
     let rooted = |c: &Component<'_>| matches!(c, Component::Normal(_));
-    if !to[..same].iter().any(rooted) && !from.iter().skip(same).all(rooted) {
+    let nowhere = from.is_empty() || !from.iter().skip(same).all(rooted);
+    if !to[..same].iter().any(rooted) && nowhere {
         return file.to_string_lossy().into_owned();
     }
     let up = from[same..].iter().map(|_| "..".into());

@@ -77,21 +77,16 @@ impl Checkpoint {
         wanted: Wanted,
         optimizers: &'static [OptimizerRow],
     ) -> Result<Checkpoint> {
-        let read = |path: &Path, what: Wanted| {
-            let (file, length) = open_regular(path)?;
-            let read = parse_of(BufReader::with_capacity(CHUNK, file), length, what, optimizers)?;
-            Ok(Checkpoint { path: path.into(), ..read })
-        };
-        let whole = read(path, wanted);
-        let whole = whole.and_then(|it| it.on_base(base, |file| read(file, Wanted::Frozen)));
+        let whole = read_file(path, wanted, optimizers);
+        let whole = whole.and_then(|it| it.on_base(base, optimizers));
         whole.map_err(|failure| failure.at(path))
     }
 
     /// [`load`](Checkpoint::load) of a file that is in memory, where there are no files or it came
-    /// another way. Errors call it `name`.
+    /// another way. Errors call it `name`. The weights under an adapter are read from their file.
     ///
     /// # Errors
-    /// As [`load`](Checkpoint::load), but for those of reading.
+    /// As [`load`](Checkpoint::load), but for those of reading it.
     pub fn from_bytes(name: impl Into<PathBuf>, file: &[u8]) -> Result<Checkpoint> {
         Checkpoint::from_bytes_with(name, file, OPTIMIZERS)
     }
@@ -107,8 +102,7 @@ impl Checkpoint {
     ) -> Result<Checkpoint> {
         let path = name.into();
         let read = parse(file, file.len() as u64, optimizers);
-        let nowhere = |_: &Path| Err(std::io::Error::from(std::io::ErrorKind::Unsupported).into());
-        let read = read.and_then(|read| read.on_base(None, nowhere));
+        let read = read.and_then(|read| read.on_base(None, optimizers));
         let read = read.map_err(|failure| failure.at(&path))?;
         Ok(Checkpoint { path, ..read })
     }
@@ -116,11 +110,11 @@ impl Checkpoint {
 
 impl Checkpoint {
     /// The checkpoint with the weights under its adapter, from `base` or the file that it names; one without
-    /// an adapter as it is. `read` reads the weights of such a file.
+    /// an adapter as it is.
     fn on_base(
         self,
         base: Option<&Path>,
-        read: impl FnOnce(&Path) -> Result<Checkpoint, Failure>,
+        optimizers: &'static [OptimizerRow],
     ) -> Result<Checkpoint, Failure> {
         let Some(saved) = &self.adapter else {
             let reason = message!("there is no adapter in it, so it needs no other file");
@@ -130,7 +124,7 @@ impl Checkpoint {
         };
         let beside = || self.path.parent().unwrap_or(Path::new("")).join(&saved.base_file);
         let file = base.map_or_else(beside, Into::into);
-        let under = match read(&file) {
+        let under = match read_file(&file, Wanted::Frozen, optimizers) {
             Ok(under) => under,
             Err(Failure::Memory(error)) => return Err(Failure::Memory(error)),
             Err(Failure::Io(error)) => {
@@ -161,6 +155,16 @@ enum Wanted {
     All,
     /// Where it is no adapter: without the optimizer's state, and matrices of bf16 numbers as such.
     Frozen,
+}
+
+fn read_file(
+    path: &Path,
+    wanted: Wanted,
+    optimizers: &'static [OptimizerRow],
+) -> Result<Checkpoint, Failure> {
+    let (file, length) = open_regular(path)?;
+    let read = parse_of(BufReader::with_capacity(CHUNK, file), length, wanted, optimizers)?;
+    Ok(Checkpoint { path: path.into(), ..read })
 }
 
 /// Reads a checkpoint of `length` bytes from `input`.

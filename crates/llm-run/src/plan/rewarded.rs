@@ -7,7 +7,7 @@ use crate::error::{Result, RunError, option, usage};
 use crate::folder::{START, to_load};
 use crate::models::Models;
 use crate::options::Options;
-use crate::rewards::{Judge, own_questions};
+use crate::rewards::{Judge, SETTINGS, own_questions};
 use crate::settings::{self, Given};
 use llm_core::base::Message;
 use llm_core::optim::{AdamW, Schedule, ScheduleKind};
@@ -30,8 +30,6 @@ const EPOCHS: f64 = 3.0;
 const BETA: f32 = 0.1;
 /// How many times the rate of all weights that of an adapter is.
 const ADAPTER: f32 = 5.0;
-/// Settings of answers that the model writes.
-const OF_ANSWERS: [&str; 5] = ["group", "answer_length", "scaled", "updates", "clip_ratio"];
 
 /// The judge that is asked for.
 fn asked(options: &Options) -> Option<&str> {
@@ -92,7 +90,8 @@ pub(super) fn check(options: &Options) -> Result<()> {
 /// Refuses settings that a run which learns so has no use for, or cannot learn with.
 pub(super) fn check_recipe(given: &Given, recipe: &Recipe, dropout: f32) -> Result<()> {
     let are_pairs = recipe.reward == Judge::PAIRS;
-    let idle = OF_ANSWERS.into_iter().find(|name| are_pairs && given.contains_key(*name));
+    let [_, of_answers @ .., _] = SETTINGS;
+    let idle = of_answers.into_iter().find(|name| are_pairs && given.contains_key(*name));
     let blurs = compares(recipe) || (!recipe.reward.is_empty() && recipe.updates > 1);
     match idle {
         Some(name) => usage(message!(
@@ -172,8 +171,8 @@ fn hex(model: &TinyGPT) -> String {
 
 /// Refuses settings of rewards where there are none.
 fn check_about(options: &Options) -> Result<()> {
-    let mut about = OF_ANSWERS.into_iter().chain(["beta"]);
-    match about.find(|name| options.given.contains_key(*name)) {
+    let [_, about @ ..] = SETTINGS;
+    match about.into_iter().find(|name| options.given.contains_key(*name)) {
         Some("beta") => {
             usage(message!("{beta} is about rewards and pairs: it needs {reward} or {dpo}"))
         }

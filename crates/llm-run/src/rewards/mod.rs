@@ -42,6 +42,11 @@ pub use pairs::{Pairs, pairs};
 pub use questions::{Questions, questions};
 pub use writing::{Attempt, advantages, learned};
 
+/// The settings of rewards, the judge first, and last what pairs of answers have, too: only a loaded model learns with
+/// them.
+pub const SETTINGS: [&str; 7] =
+    ["reward", "group", "answer_length", "scaled", "updates", "clip_ratio", "beta"];
+
 /// What judges the answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judge {

@@ -5,6 +5,7 @@ use crate::error::Result;
 use llm_core::base::{Message, with_causes};
 use llm_core::tokenizer::{Tokenizer, encode_marked};
 use llm_core::{TokenId, message};
+use llm_formats::chat::{ChatFormat, Turn};
 use llm_formats::tokenizers::{before_every_text, before_first_text};
 
 /// One text that the model is asked about.
@@ -26,17 +27,24 @@ pub(super) struct Cutter<'a> {
     first: (Option<TokenId>, bool),
     context: usize,
     most_written: usize,
+    /// The format of a conversation in which a context is what the user says.
+    chat: Option<&'a ChatFormat>,
 }
 
 impl<'a> Cutter<'a> {
-    pub fn new(tokenizer: &'a dyn Tokenizer, context: usize, most_written: usize) -> Result<Self> {
+    pub fn new(
+        tokenizer: &'a dyn Tokenizer,
+        context: usize,
+        most_written: usize,
+        chat: Option<&'a ChatFormat>,
+    ) -> Result<Self> {
         let line_break = || match tokenizer.encode(b"\n").as_deref() {
             Ok(&[token]) => Some(token),
             _ => None,
         };
         let first = (before_first_text(tokenizer)?.or_else(line_break), false);
         let before = before_every_text(tokenizer)?;
-        Ok(Cutter { tokenizer, before, first, context, most_written })
+        Ok(Cutter { tokenizer, before, first, context, most_written, chat })
     }
 
     /// The token before texts without a context, if there were any.
@@ -54,7 +62,10 @@ impl<'a> Cutter<'a> {
             }
             Ways::Continuation(text) => self.pair(context, text)?,
             Ways::Written(_) => {
-                let tokens = self.encode(context)?;
+                let tokens = match self.chat {
+                    None => self.encode(context)?,
+                    Some(chat) => self.said(chat, context)?,
+                };
                 let from = tokens.len().saturating_sub(self.context - self.most_written);
                 Asked { tokens: tokens[from..].to_vec(), scored: 0, is_cut: from > 0 }
             }
@@ -67,6 +78,9 @@ impl<'a> Cutter<'a> {
     /// one.
     fn pair(&mut self, context: &str, continuation: &str) -> Result<Asked, Message> {
         let (context, mut rest) = match (context, self.first.0) {
+            _ if let Some(chat) = self.chat => {
+                (self.said(chat, context)?, self.plain(continuation.trim_start_matches(is_space))?)
+            }
             ("", None) => {
                 return Err(message!(
                     "its context is empty, and the tokenizer has no token to begin a text with"
@@ -99,6 +113,14 @@ impl<'a> Cutter<'a> {
         tokens.append(&mut rest);
         let from = tokens.len().saturating_sub(self.context + 1);
         Ok(Asked { tokens: tokens.split_off(from), scored, is_cut: from > 0 })
+    }
+
+    /// What stands before an answer to what the user says.
+    fn said(&self, chat: &ChatFormat, text: &str) -> Result<Vec<TokenId>, Message> {
+        if text.is_empty() {
+            return Err(message!("its context is empty: nothing that a user says"));
+        }
+        chat.question(&[Turn::new("user", text)], self.tokenizer).map_err(|e| with_causes(&e))
     }
 
     fn plain(&self, text: &str) -> Result<Vec<TokenId>, Message> {

@@ -1,7 +1,7 @@
 //! Question sets: how often a model's answer is the right one.
 //!
 //! The questions are those of [`Shape`], a line of JSON each. They are asked, cut into tokens and counted as
-//! lm-evaluation-harness does (version 0.4, no shots, no chat template), so that both come to the same
+//! lm-evaluation-harness does (version 0.4, no shots), so that both come to the same
 //! shares for a model and its export. Of a question q with choices c
 //!
 //! ```text
@@ -190,7 +190,8 @@ impl Task {
         RunError::Data(message!("{}, line {}: {}", format!("'{}'", self.path.display()), line, why))
     }
 
-    /// Asks all of them, `batch` choices at a time; nothing when `watch` said to stop.
+    /// Asks all of them, `batch` choices at a time; nothing when `watch` said to stop. With `chat` the context of
+    /// a question is what a user says, in that format, and the answer is the model's.
     ///
     /// # Errors
     /// [`RunError::Data`] naming the line of a question that this model cannot be asked: a character that
@@ -201,11 +202,12 @@ impl Task {
         model: &TinyGPT,
         tokenizer: &dyn Tokenizer,
         batch: usize,
+        chat: Option<&ChatFormat>,
         watch: &mut Watch<'_>,
     ) -> Result<Option<Answers>> {
         let context = model.config().seq_len;
         let most_written = MOST_WRITTEN.min(context / 2);
-        let mut cutter = Cutter::new(tokenizer, context, most_written)?;
+        let mut cutter = Cutter::new(tokenizer, context, most_written, chat)?;
         let mut asked = Vec::new();
         for (line, question) in &self.questions {
             asked.push(cutter.cut(question).map_err(|why| self.at(*line, why))?);

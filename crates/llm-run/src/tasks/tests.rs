@@ -2,6 +2,8 @@ use super::*;
 use llm_core::Config;
 use llm_core::generate::next_logits;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer};
+use llm_formats::tokenizers::talking;
+use std::sync::Arc;
 
 const HELLASWAG: &str = r#"{"ctx": "A cat", "endings": ["sat.", "flew."], "label": "1"}"#;
 const ARC: &str = r#"{"id": 3, "question": "Who?", "choices": {"text": ["he", "she", "it"], "label": ["1", "2", "3"]}, "answerKey": "3"}"#;
@@ -22,7 +24,7 @@ fn model(seq_len: usize) -> TinyGPT {
 }
 
 fn asked(text: &str, seq_len: usize) -> Result<Answers> {
-    let answers = read(text)?.ask(&model(seq_len), &ByteTokenizer, 3, &mut |_, _| false)?;
+    let answers = read(text)?.ask(&model(seq_len), &ByteTokenizer, 3, None, &mut |_, _| false)?;
     Ok(answers.unwrap())
 }
 
@@ -162,7 +164,10 @@ fn a_question_that_a_model_cannot_be_asked_is_refused_by_its_line() {
     let chars = CharTokenizer::from_text(b" Abc").unwrap();
     let model = TinyGPT::new(Config::new(4, 16, 8, 1), 5).unwrap();
     let ask = |text: &str| {
-        read(text).unwrap().ask(&model, &chars, 1, &mut |_, _| false).map(|found| found.unwrap())
+        read(text)
+            .unwrap()
+            .ask(&model, &chars, 1, None, &mut |_, _| false)
+            .map(|found| found.unwrap())
     };
     assert_eq!(ask(CHOICES).unwrap().questions.len(), 1);
     let refused = |text: &str| ask(text).unwrap_err().to_string();
@@ -178,7 +183,7 @@ fn a_question_that_a_model_cannot_be_asked_is_refused_by_its_line() {
 fn asking_stops_when_it_is_told_to() {
     for text in [CHOICES, GSM8K] {
         let task = read(text).unwrap();
-        assert!(task.ask(&model(40), &ByteTokenizer, 1, &mut |_, _| true).unwrap().is_none());
+        assert!(task.ask(&model(40), &ByteTokenizer, 1, None, &mut |_, _| true).unwrap().is_none());
     }
 }
 
@@ -193,4 +198,23 @@ fn shares_have_errors_and_intervals() {
     let json = serde_json::to_value(asked(CHOICES, 40).unwrap()).unwrap();
     assert_eq!((&json["shape"], &json["questions"]), (&"choices".into(), &1.into()));
     assert!(json["acc_interval"].is_array() && json["acc_stderr"].is_null());
+}
+
+/// A context is what a user says, and an answer what comes after all that the template writes: its line break is no
+/// part of it.
+#[test]
+fn a_conversation_asks_with_the_template() {
+    let talking = talking(Arc::new(ByteTokenizer), None, false).unwrap();
+    let chat = ChatFormat::of(&*talking).unwrap();
+    let model = model(80);
+    let ask =
+        |line: &str| read(line).unwrap().ask(&model, &*talking, 2, Some(&chat), &mut |_, _| false);
+    let found = ask(&CHOICES.replace("A ", "2+2=")).unwrap().unwrap();
+    let context = "<|im_start|>user\n2+2=<|im_end|>\n<|im_start|>assistant\n";
+    for (ln_p, choice) in found.questions[0].logprobs.iter().zip(["b", "cc"]) {
+        let wanted = by_hand(&model, context, choice);
+        assert!((ln_p - wanted).abs() < 1e-4, "{ln_p}, not {wanted}");
+    }
+    let refused = ask(BLIMP).unwrap_err().to_string();
+    assert!(refused.contains("nothing that a user says"), "{refused}");
 }

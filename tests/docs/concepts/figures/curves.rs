@@ -1,7 +1,7 @@
 //! Figures with curves: what is learned against what is unseen, and one head against four.
 
 use super::svg::{COLOURS, Picture};
-use crate::docs::concepts::{cause, overfitting, robust};
+use crate::docs::concepts::{cause, overfitting, rewards, robust};
 
 const GREY: &str = "#9ca3af";
 /// Left, top, right and bottom of the plane.
@@ -126,5 +126,35 @@ pub fn cause(language: usize) -> String {
         }
         picture.text([left + width / 2.0, 312.0], "middle", 13, ["step", "步"][language]);
     }
+    picture.finish()
+}
+
+/// Where a group of four sends the score of the right token, by how many of it are right.
+pub fn rewards(language: usize) -> String {
+    let title = ["What a group says", "一组回答说什么"][language];
+    let mut picture = Picture::new(660.0, 340.0, title);
+    let names = [
+        ["rewards 11 and 10 as they are", "the mean taken off"],
+        ["奖励 11 和 10，原样", "减去均值"],
+    ];
+    legend(&mut picture, names[language]);
+    let up = |x: f64| (x + 3.0) / 12.0;
+    plane(&mut picture, &[(up(-2.0), "−2"), (up(0.0), "0"), (up(4.0), "4"), (up(8.0), "8")]);
+    let groups = rewards::groups();
+    let along = |right: usize| 0.04 + 0.92 * right as f64 / rewards::GROUP as f64;
+    for (colour, which) in [(0, 1), (1, 2)] {
+        let at = |right: usize| place([along(right), up(groups[right][which])]);
+        let points: Vec<_> = (0..groups.len()).map(at).collect();
+        picture.curve(&points, COLOURS[colour], 2.5);
+        for [x, y] in points {
+            picture.rect([x - 4.0, y - 4.0], [8.0, 8.0], COLOURS[colour], 1.0);
+        }
+    }
+    for right in 0..groups.len() {
+        let x = place([along(right), 0.0])[0];
+        picture.text([x, PLANE[3] + 18.0], "middle", 12, &right.to_string());
+    }
+    let below = ["right answers of four", "四个回答里对了几个"][language];
+    picture.text([350.0, 330.0], "middle", 13, below);
     picture.finish()
 }

@@ -11,7 +11,7 @@ use llm_core::{Tensor, ops};
 
 type Draw = fn(usize) -> String;
 
-pub const ALL: [(&str, Draw); 21] = [
+pub const ALL: [(&str, Draw); 22] = [
     ("lookup", lookup_figure),
     ("root_d", root_d),
     ("order", order_figure),
@@ -33,6 +33,7 @@ pub const ALL: [(&str, Draw); 21] = [
     ("race", curves::race),
     ("cause", curves::cause),
     ("adapters", adapters_figure),
+    ("rewards", curves::rewards),
 ];
 
 const NONE: &[&str] = &[];

@@ -3,7 +3,7 @@
 use crate::args::EvalArgs;
 use crate::commands::written::{check_place, save, say_written};
 use crate::console::{json_line, note, print, show};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, usage};
 use crate::events::{self, Event};
 use crate::messages::{Tell, said};
 use crate::progress::Watching;
@@ -37,11 +37,20 @@ pub(super) fn ask(
         check_place(file, |start| start.starts_with(BEGINS))?;
     }
     let quiet = args.output.quiet();
-    if !quiet && ChatFormat::own(&*tokenizer).is_some() {
-        note("the questions are texts to go on with: the model's chat template is not used");
+    let own = ChatFormat::own(&*tokenizer);
+    if !quiet && own.is_some() && !args.apply_chat_template {
+        note(
+            "the questions are texts to go on with: --apply-chat-template asks them in a conversation",
+        );
+    }
+    let chat = own.filter(|_| args.apply_chat_template);
+    if args.apply_chat_template && chat.is_none() {
+        return usage(message!("--apply-chat-template: this model has no chat template"));
     }
     signals.heed();
-    let of = |model: &TinyGPT| answers(&task, model, &*tokenizer, batch, quiet, signals);
+    let of = |model: &TinyGPT| {
+        answers(&task, model, (&*tokenizer, chat.as_ref()), batch, quiet, signals)
+    };
     let mut found = of(&run.model)?;
     let mut beside = None;
     if let Some(kind) = args.weights.flatten() {
@@ -69,13 +78,13 @@ pub(super) fn ask(
 fn answers(
     task: &Task,
     model: &TinyGPT,
-    tokenizer: &dyn Tokenizer,
+    (tokenizer, chat): (&dyn Tokenizer, Option<&ChatFormat>),
     batch: usize,
     quiet: bool,
     signals: &Signals,
 ) -> Result<Answers> {
     let mut shown = None;
-    let answers = task.ask(model, tokenizer, batch, &mut |done, total| {
+    let answers = task.ask(model, tokenizer, batch, chat, &mut |done, total| {
         shown.get_or_insert_with(|| Watching::new(total, quiet, None)).position(done);
         signals.pending().is_some()
     });

@@ -62,6 +62,22 @@ fn saved(trainer: &Trainer, path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
+/// A pickle, say: the whole path of the weights goes along.
+#[test]
+fn what_is_in_memory_finds_its_weights() {
+    let place = Place::new();
+    let mut run = start(&place);
+    steps(&mut run, 2);
+    let bytes = to_bytes(&run, &tokenizer(), true).unwrap();
+    let read = Checkpoint::from_bytes("it", &bytes).unwrap();
+    let mut again = read.into_trainer(Arc::new(SingleHead)).unwrap();
+    assert!(to_bytes(&again, &tokenizer(), true).unwrap() == bytes);
+    for run in [&mut run, &mut again] {
+        steps(run, 1);
+    }
+    assert!(saved(&run, &place.at("a")) == saved(&again, &place.at("b")));
+}
+
 #[test]
 fn what_was_ended_between_two_steps_goes_on_to_the_same_bytes() {
     let place = Place::new();

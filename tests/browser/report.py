@@ -104,9 +104,9 @@ def pages(folder, program):
     data = json.loads(DATA.search(text)[2])
     data["compare"] = json.loads(DATA.search(compare.read_text(encoding="utf-8"))[2])["compare"]
     hostile = "</script><img src=x onerror=console.error('ran')><b>bold</b>"
-    data["rewards"] = {key: [[i, 0.1 * i] for i in range(9)] for key in ("reward", "differ", "length", "entropy", "kl")}
+    data["rewards"] = {key: [[i, 0.1 * i] for i in range(9)] for key in ("reward", "differ", "length", "entropy", "kl", "start_kl")}
     data["rewards"]["moments"] = [
-        {"step": 4 * i, "kl": None, "answers": [{"question": hostile, "answer": hostile, "right": [None, False, True][i]}]} for i in range(3)]
+        {"step": 4 * i, "start_kl": None, "answers": [{"question": hostile, "answer": hostile, "right": [None, False, True][i]}]} for i in range(3)]
     data["samples"].append({"step": 41, "prompt": hostile, "text": hostile})
     data["title"] = "every section " + hostile
     data["heads"] = [

@@ -8,6 +8,7 @@ use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use llm_run::device::AdapterInfo;
 use llm_run::log::{AnswerMoment, Forgotten};
+use llm_run::rewards::Compared;
 use llm_run::tasks::Answers;
 use serde::Serialize;
 
@@ -101,6 +102,26 @@ pub enum Event<'a> {
         /// Entropy of the model over the tokens of its answers, in nats.
         #[serde(skip_serializing_if = "Option::is_none")]
         entropy: Option<f64>,
+        /// How far the model is from its start, in nats a token, with `--beta`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kl: Option<f64>,
+        /// Share of tokens that no longer teach in the later of several `--updates`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        clipped: Option<f64>,
+        /// By how much the better answers of the step have gained more than the worse ones, with `--dpo`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        margin: Option<f64>,
+        /// Share of its pairs with a margin above 0.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        accuracy: Option<f64>,
+    },
+    /// Unseen pairs of answers, with `--dpo`.
+    Pairs {
+        /// Steps done.
+        step: u64,
+        /// What the model makes of them.
+        #[serde(flatten)]
+        of: &'a Compared,
     },
     /// Answers to questions that stay the same, with `--reward`.
     Answers(&'a AnswerMoment),
@@ -260,6 +281,10 @@ mod tests {
                 differ: None,
                 length: None,
                 entropy: None,
+                kl: None,
+                clipped: None,
+                margin: None,
+                accuracy: None,
             });
             let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(value["event"], "step");

@@ -103,8 +103,10 @@ pub struct Rewards {
     pub length: Vec<(u64, f64)>,
     /// Step and entropy over the tokens of answers, in nats.
     pub entropy: Vec<(u64, f64)>,
-    /// Step and distance from the start, in nats a token.
+    /// Step and KL(now ‖ start), in nats a token, of a run that is held to its start.
     pub kl: Vec<(u64, f64)>,
+    /// Step and KL(start ‖ now), in nats a token.
+    pub start_kl: Vec<(u64, f64)>,
     /// Answers to questions that stay the same.
     pub moments: Vec<AnswerMoment>,
 }

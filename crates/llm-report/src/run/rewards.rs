@@ -18,7 +18,7 @@ pub(crate) fn rewards(steps: &[Rewarded], moments: &[AnswerMoment]) -> Option<Re
         };
         steps.chunks(each).map(point).collect()
     };
-    let kl = moments.iter().filter_map(|of| Some((of.step, rounded(of.kl?)))).collect();
+    let start_kl = moments.iter().filter_map(|of| Some((of.step, rounded(of.start_kl?))));
     let (n, most) = (moments.len(), MOST_MOMENTS);
     let kept = |i: usize| n <= most || (0..most).any(|k| k * (n - 1) / (most - 1) == i);
     let kept = moments.iter().enumerate().filter(|(i, _)| kept(*i));
@@ -27,7 +27,11 @@ pub(crate) fn rewards(steps: &[Rewarded], moments: &[AnswerMoment]) -> Option<Re
         differ: curve(|of| of.differ),
         length: curve(|of| of.length),
         entropy: curve(|of| of.entropy),
-        kl,
+        kl: curve(|of| of.kl.unwrap_or(f64::NAN))
+            .into_iter()
+            .filter(|(_, kl)| kl.is_finite())
+            .collect(),
+        start_kl: start_kl.collect(),
         moments: kept.map(|(_, of)| AnswerMoment { first: Vec::new(), ..of.clone() }).collect(),
     })
 }
@@ -44,14 +48,17 @@ mod tests {
             differ: 0.5,
             length: 3.0,
             entropy: 1.0,
+            kl: (step > 600).then_some(0.2),
+            clipped: None,
             said: Vec::new(),
         };
-        let moment = |step| AnswerMoment { step, kl: Some(0.1), ..AnswerMoment::default() };
+        let moment = |step| AnswerMoment { step, start_kl: Some(0.1), ..AnswerMoment::default() };
         let steps: Vec<_> = (1..=1200).map(step).collect();
         let found = rewards(&steps, &(0..100).map(moment).collect::<Vec<_>>()).unwrap();
-        assert_eq!((found.reward.len(), found.kl.len(), found.moments.len()), (300, 100, 12));
+        assert_eq!((found.reward.len(), found.start_kl.len(), found.moments.len()), (300, 100, 12));
         assert!(found.reward.iter().all(|(_, mean)| *mean == 0.5));
         assert_eq!([&found.moments[0], &found.moments[11]].map(|of| of.step), [0, 99]);
+        assert_eq!((found.kl.len(), found.kl[0]), (150, (603, 0.2)));
         assert!(rewards(&[], &[]).is_none());
         assert_eq!(rewards(&steps[..3], &[]).unwrap().reward, [(1, 1.0), (2, 0.0), (3, 1.0)]);
     }

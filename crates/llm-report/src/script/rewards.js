@@ -12,8 +12,8 @@ function rewardPicture(key, points, most) {
 }
 
 function rewardsSection() {
-  const { reward, differ, length, entropy, kl, moments } = page.rewards;
-  const pictures = [['reward', reward, 1], ['differ', differ, 1], ['entropyOf', entropy, 0.1], ['klFrom', kl, 0.01], ['length', length, 1]];
+  const { reward, differ, length, entropy, kl, start_kl: startKl, moments } = page.rewards;
+  const pictures = [['reward', reward, 1], ['differ', differ, 1], ['entropyOf', entropy, 0.1], ['startKl', startKl, 0.01], ['klNow', kl, 0.01], ['length', length, 1]];
   const shown = moments.filter(moment => moment.answers.length);
   const heads = (shown[0]?.answers ?? []).map(of => el('th', { scope: 'col', class: 'words' }, of.question));
   const cell = ({ answer, right }) => td(`${answer} ${right === null ? '' : right ? '✓' : '✗'}`.trim(),

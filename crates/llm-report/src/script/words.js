@@ -51,7 +51,7 @@ const WORDS = {
   lensToken: ['Token', '词元'], beforeBlock: ['before block 0', '第 0 块之前'], behindBlock: ['behind block {n}', '第 {n} 块之后'],
   rewards: ['Rewards', '奖励'], reward: ['mean reward', '平均奖励'], differ: ['questions that teach, %', '能教的问题，%'],
   length: ['length of an answer, tokens', '回答的长度，词元'], entropyOf: ['entropy, nats/token', '熵，每词元奈特'],
-  klFrom: ['KL(start ‖ now), nats/token', 'KL(起点 ‖ 现在)，每词元奈特'],
+  startKl: ['KL(start ‖ now), nats/token', 'KL(起点 ‖ 现在)，每词元奈特'], klNow: ['KL(now ‖ start), nats/token', 'KL(现在 ‖ 起点)，每词元奈特'],
   rewardsHint: ['The model writes several answers to each question, and those that got more than their mean become likelier: only questions whose answers got different rewards teach. Where the entropy over the tokens of answers is gone, they are all alike, and nothing more is learned. KL is the distance from the start, estimated on answers that the model wrote there: what the reward does not ask for may be lost as it grows.',
     '模型给每个问题写几个回答，高于平均奖励的变得更可能：只有回答得到不同奖励的问题能教。回答各词元的熵若没了，回答就都一样，再也学不到什么。KL 是离起点的距离，在模型起初写的回答上估计：它越大，奖励没有要求的东西越可能丢掉。'],
   answersOver: ['The likeliest answers to the same questions, over time', '同样的问题，最可能的回答随时间的变化'],

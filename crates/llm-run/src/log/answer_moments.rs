@@ -14,7 +14,7 @@ pub struct AnswerMoment {
     pub step: u64,
     /// KL(start ‖ now) in nats a token, estimated on answers that the model wrote at its start: the mean over
     /// their tokens of r − 1 − ln r, r = p(now)/p(start). `None` where these answers are gone.
-    pub kl: Option<f64>,
+    pub start_kl: Option<f64>,
     /// The likeliest answers.
     pub answers: Vec<ShownAnswer>,
     /// In the first line of a file: the answers of the start.

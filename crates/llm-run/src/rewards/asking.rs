@@ -1,11 +1,9 @@
 //! A few questions that stay the same all the run, so that what changes is seen.
 
 use super::Questions;
-use super::writing::written;
+use super::writing::{answered, written};
 use crate::log::{AnswerMoment, FirstAnswer, ShownAnswer};
-use llm_core::autograd::no_grad;
 use llm_core::generate::Sampling;
-use llm_core::kernels::cross_entropy::log_sum_exp;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Result, TinyGPT, TokenId};
 use std::sync::Arc;
@@ -73,12 +71,12 @@ impl Asking {
             self.first = self.drawn(model, seed)?;
             self.unsaid = true;
         }
-        let kl = if step == 0 { Some(0.0) } else { self.distance(model)? };
+        let start_kl = if step == 0 { Some(0.0) } else { self.distance(model)? };
         let first = match std::mem::take(&mut self.unsaid) {
             true => self.first.clone(),
             false => Vec::new(),
         };
-        Ok(Some(AnswerMoment { step, kl, answers, first }))
+        Ok(Some(AnswerMoment { step, start_kl, answers, first }))
     }
 
     /// Answers of the model at its start.
@@ -96,7 +94,7 @@ impl Asking {
         all.into_iter().enumerate().map(first).collect()
     }
 
-    /// KL(start ‖ now), see [`AnswerMoment::kl`].
+    /// KL(start ‖ now), see [`AnswerMoment::start_kl`].
     fn distance(&self, model: &TinyGPT) -> Result<Option<f64>> {
         let (mut sum, mut tokens) = (0.0, 0usize);
         for of in &self.first {
@@ -113,13 +111,6 @@ impl Asking {
 
 /// ln p of each token behind a prompt.
 fn logprobs(model: &TinyGPT, prompt: &[TokenId], tokens: &[TokenId]) -> Result<Vec<f32>> {
-    let Some((_, before)) = tokens.split_last() else { return Ok(Vec::new()) };
-    let all = [prompt, before].concat();
-    let scores = no_grad(|| model.logits(&all, [1, all.len()]))?;
-    let v = model.config().vocab_size;
-    let scores = &scores.data()[(prompt.len() - 1) * v..];
-    let mut lse = vec![0.0; tokens.len()];
-    log_sum_exp(&mut lse, scores, v);
-    let rows = scores.chunks_exact(v).zip(lse).zip(tokens);
-    Ok(rows.map(|((row, lse), token)| row[*token as usize] - lse).collect())
+    let mut all = model.log_probs(&answered(&[(prompt, tokens)]))?;
+    Ok(all.split_off(prompt.len() - 1))
 }

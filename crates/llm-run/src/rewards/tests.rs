@@ -1,7 +1,7 @@
 //! Answers are functions of seed, step and row; what is known of them is not asked again; what is seen of them.
 
 use super::writing::answers;
-use super::{Asking, Judging, Questions, questions};
+use super::{Asking, Ground, Judging, Questions, questions};
 use crate::data::{Data, Input, Reading};
 use crate::log::{Rewarded, Said};
 use llm_core::model::{Batch, Origin};
@@ -69,12 +69,13 @@ fn an_answer_that_does_not_end_is_cut() {
 /// A step of the first process, with what is known of it.
 fn judged(reward: &str, known: Vec<Rewarded>) -> llm_core::Result<Rewarded> {
     let (data, questions, tokenizer) = asked(reward);
+    let ground = Ground { questions: Some(Arc::new(questions)), ..Ground::default() };
     let (model, mut one) = (model(1), OneProcess);
-    let mut work = Judging::new(&mut one, &recipe(reward), &questions, tokenizer, known);
+    let mut work = Judging::new(&mut one, &recipe(reward), ground, tokenizer, known);
     let latest = work.latest();
     let mut batches = [0, 2].map(|first| Ok(rows(&data, 3, first, 2))).into_iter();
     work.gradients(&model, &mut batches, 3)?;
-    Ok(latest.take().unwrap())
+    Ok(latest.take().0.unwrap())
 }
 
 #[cfg(unix)]
@@ -100,12 +101,12 @@ fn the_distance_from_the_start_is_estimated_on_its_answers() {
     let questions = Arc::new(questions);
     let mut asking = Asking::new(questions.clone(), tokenizer.clone(), Vec::new());
     let start = asking.moment(&model(1), 0, 7).unwrap().unwrap();
-    assert_eq!((start.kl, start.answers.len(), start.first.len()), (Some(0.0), 3, 64));
+    assert_eq!((start.start_kl, start.answers.len(), start.first.len()), (Some(0.0), 3, 64));
     assert!(asking.moment(&model(1), 0, 7).unwrap().is_none(), "twice after a step");
     let same = asking.moment(&model(1), 1, 7).unwrap().unwrap();
-    assert_eq!((same.kl, &same.answers, same.first.len()), (Some(0.0), &start.answers, 0));
+    assert_eq!((same.start_kl, &same.answers, same.first.len()), (Some(0.0), &start.answers, 0));
     // Both near 1/V everywhere: the estimate is near KL itself, Σ p·ln(p/q) at the first token.
-    let far = asking.moment(&model(2), 2, 7).unwrap().unwrap().kl.unwrap();
+    let far = asking.moment(&model(2), 2, 7).unwrap().unwrap().start_kl.unwrap();
     let scores = |seed| {
         let p = model(seed).logits(&questions.fixed[0], [1, 3]).unwrap();
         let p: Vec<f64> = p.data()[2 * 256..].iter().map(|x| f64::from(*x).exp()).collect();
@@ -116,7 +117,7 @@ fn the_distance_from_the_start_is_estimated_on_its_answers() {
     assert!((far / kl - 1.0).abs() < 0.3, "{far} {kl}");
     // What lies in the folder is enough to go on.
     let mut again = Asking::new(questions.clone(), tokenizer.clone(), vec![start]);
-    assert_eq!(again.moment(&model(2), 2, 7).unwrap().unwrap().kl, Some(far));
+    assert_eq!(again.moment(&model(2), 2, 7).unwrap().unwrap().start_kl, Some(far));
     let mut lost = Asking::new(questions, tokenizer, Vec::new());
-    assert_eq!(lost.moment(&model(2), 2, 7).unwrap().unwrap().kl, None);
+    assert_eq!(lost.moment(&model(2), 2, 7).unwrap().unwrap().start_kl, None);
 }

@@ -125,22 +125,33 @@ pub fn advantages(rewards: &[f64], group: usize, scaled: bool) -> Vec<f64> {
 /// The batch in which each token of an answer has the answer's advantage as its weight. Its sum is divided by the
 /// tokens that all answers of the step could have had, `rows`·`most`, whoever writes the others.
 pub fn learned(answers: &[Attempt], advantages: &[f64], origin: Origin, most: usize) -> Batch {
-    let len = |of: &Attempt| of.prompt.len() + of.tokens.len() - 1;
-    let t = answers.iter().map(len).max().unwrap_or(0);
-    let n = answers.len() * t;
-    let (mut inputs, mut targets, mut weights) =
-        (vec![0; n], vec![Batch::IGNORED; n], vec![0.0; n]);
-    for (row, (answer, &advantage)) in answers.iter().zip(advantages).enumerate() {
-        let all = [&answer.prompt[..], &answer.tokens].concat();
-        let (start, last) = (row * t, all.len() - 1);
-        let first = answer.prompt.len() - 1;
-        inputs[start..start + last].copy_from_slice(&all[..last]);
-        targets[start + first..start + last].copy_from_slice(&all[first + 1..]);
-        weights[start + first..start + last].fill(advantage as f32);
+    let rows: Vec<_> = answers.iter().map(|of| (&of.prompt[..], &of.tokens[..])).collect();
+    let batch = answered(&rows);
+    let mut weights = vec![0.0; batch.targets.len()];
+    let t = batch.shape[1].max(1);
+    for ((weights, targets), advantage) in
+        weights.chunks_exact_mut(t).zip(batch.targets.chunks_exact(t)).zip(advantages)
+    {
+        let answer = weights.iter_mut().zip(targets).filter(|(_, of)| **of != Batch::IGNORED);
+        answer.for_each(|(weight, _)| *weight = *advantage as f32);
     }
     let step_targets = Some(origin.step_rows.saturating_mul(most as u64));
-    let batch = Batch::new(inputs, targets, [answers.len(), t]);
     Batch { weights: Some(weights), origin, step_targets, ..batch }
+}
+
+/// Questions, each with the tokens of an answer, which are targets.
+pub(super) fn answered(rows: &[(&[TokenId], &[TokenId])]) -> Batch {
+    let t = rows.iter().map(|(prompt, answer)| prompt.len() + answer.len() - 1).max().unwrap_or(0);
+    let n = rows.len() * t;
+    let (mut inputs, mut targets) = (vec![0; n], vec![Batch::IGNORED; n]);
+    for (row, (prompt, answer)) in rows.iter().enumerate() {
+        let all = [*prompt, *answer].concat();
+        let (start, last) = (row * t, all.len() - 1);
+        let first = prompt.len() - 1;
+        inputs[start..start + last].copy_from_slice(&all[..last]);
+        targets[start + first..start + last].copy_from_slice(&all[first + 1..]);
+    }
+    Batch::new(inputs, targets, [rows.len(), t])
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use llm_core::settings::Value;
 /// Settings of core that a run may be asked for, in the order of a help. Keys, types and ranges are
 /// in the rows of `llm_core::settings`; how a setting is typed, where that is more than its name,
 /// is in `llm_cli::flags::spelled`, in the same order.
-pub const SETTINGS: [Setting; 33] = with_texts![
+pub const SETTINGS: [Setting; 36] = with_texts![
     /// Share of the data kept for validation, the last part [default: 0.1]
     /// zh: 留作验证的数据所占比例，取末尾 [默认：0.1]
     row("train.val_frac", "val_frac").starts(|start| Value::Double(start.of([0.1, 0.1, 0.0]))),
@@ -76,6 +76,17 @@ pub const SETTINGS: [Setting; 33] = with_texts![
     /// Divide rewards, less their mean, by their standard deviation (GRPO; without it Dr. GRPO)
     /// zh: 奖励减去均值后再除以标准差（GRPO；不除则是 Dr. GRPO）
     row("train.scaled", "scaled").applies(rewarded),
+    /// Updates of each batch of answers [default: 1]
+    /// zh: 每批回答更新几次 [默认：1]
+    row("train.updates", "updates").applies(rewarded),
+    /// With several updates: how far a token's probability may be from what it was when it was written, as a ratio,
+    /// and still teach [default: 0.2]
+    /// zh: 更新多次时：词元的概率与写下它时相比，比值离 1 多远仍可学 [默认：0.2]
+    row("train.clip_ratio", "clip_ratio").applies(rewarded),
+    /// How strongly the model is held to the weights of its start: β of pairs [default: 0.1], and of the KL distance
+    /// with {reward} [default: 0]
+    /// zh: 把模型拉住、不离开起点权重的强度：成对学习的 β [默认：0.1]，也是 {reward} 的 KL 距离的 β [默认：0]
+    row("train.beta", "beta").applies(rewarded),
     /// Probability that a number inside the model is dropped in training [default: 0]
     /// zh: 训练时模型内部的一个数被丢弃的概率 [默认：0]
     row("model.dropout", "dropout"),

@@ -9,7 +9,7 @@ use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
-use crate::rewards::Latest;
+use crate::rewards::{Compared, Latest};
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SpikeGuard, StepReport, TimeLimit, Verdict, Work,
@@ -210,9 +210,9 @@ impl Hooks for Course<'_, '_> {
         self.after_first.get_or_insert_with(Instant::now);
         let Pace { done, total, rate, .. } = self.pace;
         let Training { face, store, rewards, .. } = &mut *self.run;
-        let rewards = rewards.as_ref().and_then(Latest::take);
-        let rewards = rewards.as_ref();
-        face.event(&Event::Step { report, done, total, rate, due, rewards });
+        let (rewards, pairs) = rewards.as_ref().map(Latest::take).unwrap_or_default();
+        let (rewards, pairs) = (rewards.as_ref(), pairs.as_ref());
+        face.event(&Event::Step { report, done, total, rate, due, rewards, pairs });
         if let Some(of) = rewards {
             self.differed |= of.differ > 0.0;
             if !self.differed && done == WITHOUT_DIFFERENCE.min(total) {
@@ -248,6 +248,9 @@ impl Hooks for Course<'_, '_> {
         work: &mut dyn Work,
     ) -> llm_core::Result<Option<Evaluation>> {
         self.run.asked(run).map_err(RunError::in_hook)?;
+        if let Some(Compared { pairs, loss, accuracy, .. }) = self.run.compare(run, work)? {
+            return Ok(Some(Evaluation { loss, accuracy, tokens: pairs }));
+        }
         let Some(val) = &self.data.val else { return Ok(None) };
         let Training { face, clock, .. } = &mut *self.run;
         let size = [run.recipe.batch_size, PERIODIC_TOKENS];

@@ -8,6 +8,7 @@ use crate::folder::Target;
 use crate::log::{AnswerMoment, Curves, Forgotten, Rewarded, Sample};
 use crate::note::Note;
 use crate::plan::Plan;
+use crate::rewards::Compared;
 use crate::tokenizers::Watching;
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
@@ -52,6 +53,15 @@ pub enum Event<'a> {
         due: bool,
         /// The answers and their rewards, of a run that learns from these.
         rewards: Option<&'a Rewarded>,
+        /// What it made of the pairs of the step, of a run that learns from these.
+        pairs: Option<&'a Compared>,
+    },
+    /// Unseen pairs of answers were compared.
+    Compared {
+        /// Steps done.
+        step: u64,
+        /// What the model makes of them.
+        unseen: &'a Compared,
     },
     /// In all steps so far, this many, the answers to each question had one and the same reward: nothing was learned.
     Unrewarded {

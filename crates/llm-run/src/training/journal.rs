@@ -105,7 +105,7 @@ impl Journal {
         }
         let answers = StepLines::open(&dir, trainer.step)?;
         let said = answers.all()?;
-        let asking = plan.questions.clone();
+        let asking = plan.ground.questions.clone();
         let asking = asking.map(|of| Asking::new(of, plan.tokenizer.clone(), said));
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens.unwrap_or(before);

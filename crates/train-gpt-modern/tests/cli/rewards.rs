@@ -110,8 +110,8 @@ fn what_happens_is_seen() {
     assert!(steps.iter().all(|of| (0.0..ln_v).contains(&of["entropy"].as_f64().unwrap())));
     let moments = lines(&sandbox, "run/answers.jsonl");
     let of = |key: &str| moments.iter().map(|of| of[key].as_f64().unwrap()).collect::<Vec<_>>();
-    assert_eq!((of("step"), of("kl")[0]), (vec![0.0, 2.0, 4.0, 6.0], 0.0));
-    assert!(of("kl")[1..].iter().all(|kl| *kl > 0.0), "{:?}", of("kl"));
+    assert_eq!((of("step"), of("start_kl")[0]), (vec![0.0, 2.0, 4.0, 6.0], 0.0));
+    assert!(of("start_kl")[1..].iter().all(|kl| *kl > 0.0), "{:?}", of("start_kl"));
     for moment in &moments {
         let answers = moment["answers"].as_array().unwrap();
         assert_eq!(answers.len(), 3);
@@ -130,7 +130,7 @@ fn what_happens_is_seen() {
     assert_ne!(again[5], steps[5]);
     let again = lines(&sandbox, "run/answers.jsonl");
     assert_eq!((again.len(), &again[..3]), (4, &moments[..3]));
-    assert!(again[3]["kl"].as_f64() < moments[3]["kl"].as_f64());
+    assert!(again[3]["start_kl"].as_f64() < moments[3]["start_kl"].as_f64());
 }
 
 /// A program that says 1 to answers that begin with a, and dies once before line 40.

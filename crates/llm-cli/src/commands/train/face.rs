@@ -334,7 +334,7 @@ impl Face for Shown<'_> {
                 self.speaker.emit(&Json::PlannedAgain { steps: *steps, before: *before });
             }
             Event::Noted(note) => return self.say(*note),
-            Event::Step { report, done, rate, rewards, .. } => {
+            Event::Step { report, done, rate, rewards, pairs, .. } => {
                 let shown = self.progress.step(*done, report, *rate);
                 let Some(line) = line else { return };
                 if !shown {
@@ -356,6 +356,10 @@ impl Face for Shown<'_> {
                     differ,
                     length,
                     entropy,
+                    kl: rewards.and_then(|of| of.kl),
+                    clipped: rewards.and_then(|of| of.clipped),
+                    margin: pairs.map(|of| of.margin),
+                    accuracy: pairs.map(|of| of.accuracy),
                 };
                 return self.speaker.emit(&event);
             }
@@ -364,6 +368,11 @@ impl Face for Shown<'_> {
                 self.progress.measured(report.evaluation.loss);
                 line.into_iter().for_each(|line| self.say(line));
                 return self.speaker.emit(&Json::Eval { step: *step, report, beside: None });
+            }
+            Event::Compared { step, unseen } => {
+                self.progress.measured(unseen.loss);
+                line.into_iter().for_each(|line| self.say(line));
+                return self.speaker.emit(&Json::Pairs { step: *step, of: unseen });
             }
             Event::Scoring { scored, total } => {
                 let steps = self.progress.bar.as_ref();

@@ -1,5 +1,6 @@
 //! Values of docs/concepts/rewards.md: a world of two tokens by hand.
 
+use super::performance::{flatten, measured};
 use super::{Values, list};
 use crate::docs::concepts::rewards::{self, GROUP, HIGHER, chances, direction, group, groups};
 use llm_run::rewards::advantages;
@@ -48,4 +49,15 @@ pub fn add(values: &mut Values) {
         .flat_map(|k| [vec![f64::from(k)], scaled(k as usize, 8).to_vec()].concat());
     values.insert("rewards.scaled", rows.collect());
     values.insert("rewards.eight", list![8]);
+    scene(values);
+}
+
+/// A base that has begun to add, and what rewards make of it.
+fn scene(values: &mut Values) {
+    values.insert("rewards.scene", list![10_000, 100, 9_000, 160, 32, 1_000]);
+    let mut all = Vec::new();
+    flatten(&measured()["rewards"]["right"], &mut all);
+    let [before, after @ .., text] = &all[..] else { panic!() };
+    let of = [list![160], vec![*before], list![1, 5], after.to_vec(), list![300], vec![*text]];
+    values.insert("rewards.seeds", [list![1_000], of.concat()].concat());
 }

@@ -48,7 +48,7 @@ flags! {
         /// With --load: learn from pairs of answers, of which one is better: lines of JSON in --data with prompt, chosen
         /// and rejected (DPO)
         /// zh: 加 --load：从成对的回答里学，其中一个更好：--data 里的 JSON 行，带 prompt、chosen 和 rejected（DPO）
-        dpo: Option<bool> = "0|1" [help_heading = "Learning", conflicts_with = "reward"];
+        dpo: Option<bool> = "0|1" rare [help_heading = "Training", conflicts_with = "reward"];
         /// Leave the model of --load as it is, and train matrices of this rank beside its own (LoRA); how it
         /// learns then begins anew: lr 1e-3, linear, warm-up of 5 steps or 3 %, no decay, one epoch
         /// zh: --load 的模型不变，只训练旁边这个秩的小矩阵（LoRA）；学法重来：1e-3、线性、预热 5 步或 3 %、一遍

@@ -98,7 +98,11 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
         read_data(models, options, path, &mut plan)?;
     }
     if learns {
+        let model = &plan.trainer.model;
         plan.ground.start = rewarded::start(models, options, &plan.trainer, path)?;
+        if plan.ground.start.is_some() && model.adapter().is_none() {
+            plan.memory += 4 * model.parameter_count();
+        }
     }
     let recipe = &plan.trainer.recipe;
     let other_text = before != DataSource::NONE && before != recipe.data;

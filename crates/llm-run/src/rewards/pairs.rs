@@ -12,13 +12,14 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Work;
 use llm_core::{TinyGPT, TokenId, message};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Most unseen pairs that a measurement compares.
 const MOST_UNSEEN: usize = 512;
 
 /// The tokens of a question and those of two answers, the better one's first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Pair {
     prompt: Vec<TokenId>,
     answers: [Vec<TokenId>; 2],
@@ -75,6 +76,11 @@ pub fn pairs(
     let label = match left_out {
         0 => label,
         n => message!("{}; {} longer ones left out", label, thousands(n as u64)),
+    };
+    let known: HashSet<&Pair> = all.iter().collect();
+    let label = match unseen.iter().filter(|of| known.contains(of)).count() {
+        0 => label,
+        n => message!("{}; {} of the unseen ones are among those that are learned", label, n),
     };
     unseen.truncate(MOST_UNSEEN);
     let better = all.iter().map(|of| (of.prompt.clone(), of.answers[0].clone()));

@@ -87,7 +87,11 @@ fn follow(
     let Ground { questions, pairs, .. } = &plan.ground;
     let learns_otherwise = questions.is_some() || pairs.is_some();
     if options.dry_run && learns_otherwise {
-        face.event(&Event::Note(&Note::Said(message!("how long answers take is not estimated"))));
+        let why = match pairs {
+            Some(_) => message!("how long pairs of answers take is not estimated"),
+            None => message!("how long answers take is not estimated"),
+        };
+        face.event(&Event::Note(&Note::Said(why)));
         return Ok(());
     }
     if options.dry_run {

@@ -31,12 +31,14 @@ const ELSEWHERE: [(&str, &str); 14] = [
 ];
 
 /// What readers of a page bring, by its name, and whence it is here.
-const BROUGHT: [(&str, &str, Brought); 2] = [
+const BROUGHT: [(&str, &str, Brought); 4] = [
     (
         "fine_tuning.md",
         "chats.jsonl",
         Brought::Text("{\"prompt\": \"1?\", \"completion\": \"2.\"}\n"),
     ),
+    ("rewards.md", "sums.jsonl", Brought::Text("{\"prompt\": \"1+1=\", \"completion\": \"2\"}\n")),
+    ("rewards.md", "unseen.jsonl", Brought::Text("{\"prompt\": \"1+1=\", \"answer\": \"2\"}\n")),
     ("your_chats.md", "result.json", Brought::Fixture("tests/fixtures/chats/telegram_result.json")),
 ];
 

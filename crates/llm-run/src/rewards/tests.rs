@@ -102,6 +102,7 @@ fn the_distance_from_the_start_is_estimated_on_its_answers() {
     let mut asking = Asking::new(questions.clone(), tokenizer.clone(), Vec::new());
     let start = asking.moment(&model(1), 0, 7).unwrap().unwrap();
     assert_eq!((start.start_kl, start.answers.len(), start.first.len()), (Some(0.0), 3, 64));
+    assert!(start.first.iter().all(|of| of.tokens.len() == of.logprobs.len()));
     assert!(asking.moment(&model(1), 0, 7).unwrap().is_none(), "twice after a step");
     let same = asking.moment(&model(1), 1, 7).unwrap().unwrap();
     assert_eq!((same.start_kl, &same.answers, same.first.len()), (Some(0.0), &start.answers, 0));

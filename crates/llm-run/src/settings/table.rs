@@ -65,7 +65,7 @@ pub const SETTINGS: [Setting; 36] = with_texts![
     /// With {load}: learn from rewards of answers that the model writes itself. arithmetic, sort, reverse, and who-has
     /// and stories for the built-in stories have their own questions; exact compares with the answers of {data};
     /// anything else is a command, which gets a line of JSON for each answer and prints a number for each
-    /// zh: 加 {load}：从回答的奖励里学。arithmetic、sort、reverse、who-has、stories 自带题目；exact 比 {data} 的答案；否则是命令
+    /// zh: 加 {load}：从奖励里学。arithmetic、sort、reverse、who-has、stories 自带题；exact 比 {data}；其他是命令
     row("train.reward", "reward").applies(rewarded),
     /// Answers to each question of a step, compared with each other [default: 8]
     /// zh: 一步里每个问题写几个回答，相互比较 [默认：8]

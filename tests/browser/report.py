@@ -104,6 +104,9 @@ def pages(folder, program):
     data = json.loads(DATA.search(text)[2])
     data["compare"] = json.loads(DATA.search(compare.read_text(encoding="utf-8"))[2])["compare"]
     hostile = "</script><img src=x onerror=console.error('ran')><b>bold</b>"
+    data["rewards"] = {key: [[i, 0.1 * i] for i in range(9)] for key in ("reward", "differ", "length", "entropy", "kl", "start_kl")}
+    data["rewards"]["moments"] = [
+        {"step": 4 * i, "start_kl": None, "answers": [{"question": hostile, "answer": hostile, "right": [None, False, True][i]}]} for i in range(3)]
     data["samples"].append({"step": 41, "prompt": hostile, "text": hostile})
     data["title"] = "every section " + hostile
     data["heads"] = [
@@ -114,7 +117,7 @@ def pages(folder, program):
     data["prune"] = {"loss": 0.5, "facts": 0.95, "alone": off, "greedy": off}
     data["notes"] = [{"en": "A note.", "zh": "一条说明。"}]
     data["runs"] = several(hostile)
-    alone = {**data, "title": "several", "runs": several("seed 7"), "curves": None, "compare": None, "attention": None, "facts": [],
+    alone = {**data, "title": "several", "runs": several("seed 7"), "curves": None, "rewards": None, "compare": None, "attention": None, "facts": [],
              "heads": [], "even": [], "prune": None, "samples": [], "notes": []}
     return run, compare, copy(folder / "whole.html", text, data), copy(folder / "several.html", text, alone)
 
@@ -309,7 +312,7 @@ def main():
         check("lines differ in colour and dashes", len(styles) == 8, styles)
         check("lines are named by what differs", "lr 0.003 · heads 1" in dom.body())
 
-        every = ["curves", "compare", "runs", "facts", "attention", "heads", "causes", "lens", "prune", "samples"]
+        every = ["curves", "rewards", "compare", "runs", "facts", "attention", "heads", "causes", "lens", "prune", "samples"]
         dom, _ = browser.dom(whole.as_uri() + "#layer=1&head=2&token=5&lang=en&theme=light")
         check("every section", dom.sections() == every, dom.sections())
         check("hostile text is text", not dom.find("img") and not dom.find("b") and "<b>bold</b>" in "".join(dom.words))

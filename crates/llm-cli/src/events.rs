@@ -7,7 +7,8 @@ use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use llm_run::device::AdapterInfo;
-use llm_run::log::Forgotten;
+use llm_run::log::{AnswerMoment, Forgotten};
+use llm_run::rewards::Compared;
 use llm_run::tasks::Answers;
 use serde::Serialize;
 
@@ -98,7 +99,32 @@ pub enum Event<'a> {
         /// Mean length of an answer, in tokens.
         #[serde(skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
+        /// Entropy of the model over the tokens of its answers, in nats.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entropy: Option<f64>,
+        /// How far the model is from its start, in nats a token, with `--beta`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kl: Option<f64>,
+        /// Share of tokens that no longer teach in the later of several `--updates`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        clipped: Option<f64>,
+        /// By how much the better answers of the step have gained more than the worse ones, with `--dpo`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        margin: Option<f64>,
+        /// Share of its pairs with a margin above 0.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        accuracy: Option<f64>,
     },
+    /// Unseen pairs of answers, with `--dpo`.
+    Pairs {
+        /// Steps done.
+        step: u64,
+        /// What the model makes of them.
+        #[serde(flatten)]
+        of: &'a Compared,
+    },
+    /// Answers to questions that stay the same, with `--reward`.
+    Answers(&'a AnswerMoment),
     /// A measurement on unseen data.
     Eval {
         /// Steps done.
@@ -254,6 +280,11 @@ mod tests {
                 reward: None,
                 differ: None,
                 length: None,
+                entropy: None,
+                kl: None,
+                clipped: None,
+                margin: None,
+                accuracy: None,
             });
             let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(value["event"], "step");

@@ -128,7 +128,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
 /// What a file says besides what [`Decided`](llm_run::plan::Decided) holds.
 fn rest(args: &TrainArgs) -> String {
     #[rustfmt::skip]
-    let TrainArgs { config: _, print_config: _, dataset: _, files, allow_data_change, model: _, heads: _, recipe, load, lora, base, recompute, forget, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _ } = args;
+    let TrainArgs { config: _, print_config: _, dataset: _, files, allow_data_change, model: _, heads: _, recipe, load, dpo: _, lora, base, recompute, forget, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _ } = args;
     let DataArgs { data, data_as, end_of_text, val_frac: _, val, tokenizer } = files;
     let RecipeArgs { max_time, patience, skip_spikes, preset, .. } = recipe;
     // The kind is decided, and a trained vocabulary's size is then printed.

@@ -60,7 +60,8 @@ fn value(flag: &Flag, config: &Config, recipe: &Recipe) -> Value {
 }
 
 /// Flags of a run that begins with a model which is loaded.
-const REWARDS: [&str; 4] = ["reward", "group", "answer-length", "scaled"];
+const REWARDS: [&str; 7] =
+    ["reward", "group", "answer-length", "scaled", "updates", "clip-ratio", "beta"];
 
 /// Typed, under its other names and in a file it comes to the same.
 #[test]

@@ -131,6 +131,15 @@ pub struct Recipe {
     pub answer_length: u32,
     /// Whether rewards less their mean are divided by their standard deviation.
     pub scaled: bool,
+    /// Updates of each batch of answers.
+    pub updates: u32,
+    /// How far the ratio of a token's probability to that of the weights that wrote it may be from 1, and still
+    /// teach.
+    pub clip_ratio: f32,
+    /// How strongly the model is held to the weights of its start.
+    pub beta: f32,
+    /// BLAKE3 of those weights, where all weights learn and something compares with them; else empty.
+    pub start: String,
     /// What it learns from.
     pub data: DataSource,
     /// The validation data, when it is not a part of `data`.
@@ -161,6 +170,10 @@ impl Recipe {
             group: 8,
             answer_length: 0,
             scaled: false,
+            updates: 1,
+            clip_ratio: 0.2,
+            beta: 0.0,
+            start: String::new(),
             data: DataSource::NONE,
             val_data: None,
         }
@@ -251,6 +264,14 @@ impl Recipe {
         Error::unless(fits, "clip", reason)?;
         let within = (2..=1 << 12).contains(&self.group);
         Error::unless(within, "group", message!("{} is outside 2..=4096", self.group))?;
+        let within = (1..=1 << 10).contains(&self.updates);
+        Error::unless(within, "updates", message!("{} is outside 1..=1024", self.updates))?;
+        let within = self.clip_ratio > 0.0 && self.clip_ratio < 1.0;
+        let reason = message!("{} is not between 0 and 1", self.clip_ratio);
+        Error::unless(within, "clip_ratio", reason)?;
+        let fits = self.beta >= 0.0 && self.beta.is_finite();
+        let reason = message!("{} is not a finite number of 0 or more", self.beta);
+        Error::unless(fits, "beta", reason)?;
         let within = (0.0..1.0).contains(&self.val_frac);
         Error::unless(within, "val_frac", message!("{} is outside 0..1", self.val_frac))?;
         self.schedule.check()?;

@@ -7,7 +7,8 @@ use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
 use llm_run::budget::Unused;
 use llm_run::data::Report;
-use llm_run::log::Rewarded;
+use llm_run::log::{AnswerMoment, Rewarded};
+use llm_run::rewards::Compared;
 use llm_run::training::{Early, Event};
 
 /// What happened, in a line; `None` for what is no line of its own, or is best said with what to do
@@ -16,25 +17,54 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
     Some(match event {
         Event::Note(note) => crate::note(note),
         Event::Noted(note) => (*note).clone(),
-        Event::Step { report, done, total, rate, due: true, rewards } => {
-            let line = step(report, [*done, *total], *rate);
-            match rewards {
-                None => line,
-                Some(Rewarded { reward, differ, length, .. }) => message!(
-                    "{}  reward={:.3}  differ={:.2}  length={:.1}",
+        Event::Step { report, done, total, rate, due: true, rewards, pairs } => {
+            let mut line = step(report, [*done, *total], *rate);
+            if let Some(Rewarded { reward, differ, length, entropy, kl, clipped, .. }) = rewards {
+                line = message!(
+                    "{}  reward={:.3}  differ={:.2}  length={:.1}  entropy={:.3}",
                     line,
                     reward,
                     differ,
-                    length
-                ),
+                    length,
+                    entropy
+                );
+                line = kl.map_or(line.clone(), |kl| message!("{}  kl={:.4}", line, kl));
+                line = clipped.map_or(line.clone(), |of| message!("{}  clipped={:.3}", line, of));
             }
+            if let Some(Compared { margin, accuracy, .. }) = pairs {
+                line = message!("{}  margin={:+.3}  accuracy={:.2}", line, margin, accuracy);
+            }
+            line
         }
-        Event::Unrewarded { steps, reward } => message!(
-            "warning: in {} steps no two answers to one question had different rewards (all {:.3} on average): \
-             nothing can be learned; a model that is sometimes right, or easier questions, would learn",
-            steps,
-            reward
-        ),
+        Event::Compared { step, unseen } => {
+            let Compared { pairs, loss, margin, accuracy, likelier } = *unseen;
+            message!(
+                "pairs  step {}  {} unseen: loss={:.4}  margin={:+.3}  accuracy={:.1} %, the better answer likelier in {:.1} %",
+                step,
+                pairs,
+                loss,
+                margin,
+                100.0 * accuracy,
+                100.0 * likelier
+            )
+        }
+        Event::Unrewarded { steps, reward } => {
+            let help = match *reward {
+                0.0 => {
+                    message!("a model that is sometimes right, or easier questions, would learn")
+                }
+                1.0 => message!("all answers are right: harder questions would teach"),
+                _ => message!("a judge that tells answers apart would teach"),
+            };
+            message!(
+                "warning: in {} steps no two answers to one question had different rewards (all {:.3} on average): \
+                 nothing can be learned; {}",
+                steps,
+                reward,
+                help
+            )
+        }
+        Event::Asked(moment) => asked(moment),
         Event::PlannedAgain { steps, before, .. } => {
             message!(
                 "planned again by the time that steps take: {steps} {} in place of {}",
@@ -127,6 +157,24 @@ fn step(report: &StepReport, [done, total]: [u64; 2], rate: f64) -> Message {
         thousands(rate as u64)
     );
     if report.skipped { message!("{}  skipped", line) } else { line }
+}
+
+/// Answers to questions that stay the same.
+fn asked(AnswerMoment { step, start_kl, answers, .. }: &AnswerMoment) -> Message {
+    /// Most characters of a text that are shown.
+    const MOST: usize = 40;
+    let short = |text: &str| {
+        let cut: String = text.chars().take(MOST).collect();
+        escape::one_line(&if cut.len() < text.len() { cut + "…" } else { cut })
+    };
+    let each = answers
+        .iter()
+        .map(|of| Message::from(format!("'{}' {}", short(&of.question), short(&of.answer))));
+    let answers = Message::joined("{} · {}", each).unwrap_or_default();
+    match start_kl {
+        Some(kl) => message!("answers  step {}  start_kl={:.4}  {}", step, kl, answers),
+        None => message!("answers  step {}  {}", step, answers),
+    }
 }
 
 /// A measurement on the way.

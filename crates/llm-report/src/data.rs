@@ -10,7 +10,7 @@ use llm_core::tokenizer::Tokenizer;
 use llm_lens::{Carried, Column, MeasuredHead, PruneReport, Scored};
 use llm_run::data::Report;
 use llm_run::ladder::{Ladder, Rung};
-use llm_run::log::{HeadMoment, Sample};
+use llm_run::log::{AnswerMoment, HeadMoment, Sample};
 use llm_stories::FactKind;
 use serde::{Serialize, Serializer};
 
@@ -25,6 +25,8 @@ pub struct Page {
     pub facts: Vec<Fact>,
     /// The losses of a run.
     pub curves: Option<Curves>,
+    /// What its answers were worth, where a run learns from rewards.
+    pub rewards: Option<Rewards>,
     /// What the model wrote.
     pub samples: Vec<Sample>,
     /// Maps of attention weights.
@@ -88,6 +90,25 @@ pub struct Curves {
     pub start: Option<f64>,
     /// What no model can be better than, where it is known.
     pub floor: Option<f64>,
+}
+
+/// What answers were worth by step, and what was answered on the way.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Rewards {
+    /// Step and mean reward.
+    pub reward: Vec<(u64, f64)>,
+    /// Step and share of the questions whose answers differ in their rewards.
+    pub differ: Vec<(u64, f64)>,
+    /// Step and mean length of an answer, in tokens.
+    pub length: Vec<(u64, f64)>,
+    /// Step and entropy over the tokens of answers, in nats.
+    pub entropy: Vec<(u64, f64)>,
+    /// Step and KL(now ‖ start), in nats a token, of a run that is held to its start.
+    pub kl: Vec<(u64, f64)>,
+    /// Step and KL(start ‖ now), in nats a token.
+    pub start_kl: Vec<(u64, f64)>,
+    /// Answers to questions that stay the same.
+    pub moments: Vec<AnswerMoment>,
 }
 
 /// A validation loss without another one to compare it with.

@@ -72,7 +72,7 @@ mod svg;
 pub use bilingual::Bilingual;
 pub use data::{
     AttentionMaps, Climbed, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, FoundLaw,
-    HeadRow, LawPoint, Page, Pruned, Pruning, SizeLaw, named,
+    HeadRow, LawPoint, Page, Pruned, Pruning, Rewards, SizeLaw, named,
 };
 pub use facts::{Shared, from_to};
 pub use folder::{Unshown, folder_page};

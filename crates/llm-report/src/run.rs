@@ -2,6 +2,7 @@
 
 mod attention;
 mod causes;
+pub(crate) mod rewards;
 mod unseen;
 
 use crate::bilingual::Bilingual;
@@ -111,6 +112,7 @@ pub fn page(about: &About, of: &PageOf<'_>, early: Option<Bilingual>) -> Page {
         made_by: format!("{} {}", about.program, env!("CARGO_PKG_VERSION")),
         facts: facts(about, of, &curves),
         curves: has_points(&curves).then_some(curves),
+        rewards: rewards::rewards(&of.rewards, &of.answers),
         samples: thinned(&of.samples),
         attention,
         heads,

@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// What the page does: one script, of these files in this order. Those of `web/shared` are modules
 /// that the trainer in a browser imports.
-const SCRIPT: [&str; 18] = [
+const SCRIPT: [&str; 19] = [
     include_str!("../../../web/shared/words.js"),
     include_str!("../../../web/shared/say.js"),
     include_str!("../../../web/shared/make.js"),
@@ -32,6 +32,7 @@ const SCRIPT: [&str; 18] = [
     include_str!("script/attention.js"),
     include_str!("script/heads.js"),
     include_str!("script/causes.js"),
+    include_str!("script/rewards.js"),
     include_str!("script/ladder.js"),
     include_str!("script/compare.js"),
     include_str!("script/runs.js"),

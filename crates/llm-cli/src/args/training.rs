@@ -7,10 +7,12 @@ use crate::crew::members;
 use crate::flags::{Further, HEADS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
 use crate::words::{flags, one_of};
 use llm_core::recipe::{DataForm, EndOfText};
+use llm_core::settings::Value;
 use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
 use llm_run::numbers::duration;
 use llm_run::options::{Habits, Options};
+use llm_run::rewards::Judge;
 use llm_run::settings::Given;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,6 +45,10 @@ flags! {
         /// Continue from this checkpoint (or the folder of a run); nothing else is needed
         /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
         load: Option<PathBuf> = "FILE" [visible_alias = "resume", help_heading = "Checkpoints"];
+        /// With --load: learn from pairs of answers, of which one is better: lines of JSON in --data with prompt, chosen
+        /// and rejected (DPO)
+        /// zh: 加 --load：从成对的回答里学，其中一个更好：--data 里的 JSON 行，带 prompt、chosen 和 rejected（DPO）
+        dpo: Option<bool> = "0|1" rare [help_heading = "Training", conflicts_with = "reward"];
         /// Leave the model of --load as it is, and train matrices of this rank beside its own (LoRA); how it
         /// learns then begins anew: lr 1e-3, linear, warm-up of 5 steps or 3 %, no decay, one epoch
         /// zh: --load 的模型不变，只训练旁边这个秩的小矩阵（LoRA）；学法重来：1e-3、线性、预热 5 步或 3 %、一遍
@@ -237,8 +243,11 @@ impl TrainArgs {
 
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let TrainArgs { files, heads, recipe, .. } = self.clone();
-        let RecipeArgs { length, learning, seed, .. } = recipe;
+        let TrainArgs { files, heads, recipe, dpo, .. } = self.clone();
+        let RecipeArgs { length, mut learning, seed, .. } = recipe;
+        if dpo == Some(true) {
+            learning.0.insert("reward", Value::Text(Judge::PAIRS.into()));
+        }
         let all = [files.val_frac.0, length.0, learning.0, seed.0, heads.0, self.model.given()];
         all.into_iter().flatten().collect()
     }

@@ -96,6 +96,9 @@ pub(super) const SPELLED: &[Spelling] = &[
     Spelling::of("reward").value("JUDGE").often(),
     Spelling::of("group").value("G").up_to(u32::MAX),
     Spelling::of("answer_length").up_to(u32::MAX),
+    Spelling::of("updates").or(&["num-iterations"]).up_to(u32::MAX),
+    Spelling::of("clip_ratio").value("E").or(&["epsilon"]),
+    Spelling::of("beta").value("B").or(&["kl"]),
     Spelling::of("dropout").value("P").often(),
     Spelling::of("lr").or(&["learning-rate"]).often(),
     Spelling::of("schedule").often().words(described![

@@ -24,8 +24,8 @@ fn plan(words: &[&str]) -> (Plan, TrainArgs) {
 /// Adding a flag that affects training fails here until it is among the settings of a run.
 #[test]
 fn every_flag_is_a_setting() {
-    // `arch` is spelled out in the options that it stands for.
-    let others = ["arch"];
+    // These are spelled out in the options that they stand for.
+    let others = ["arch", "dpo"];
     let command = command(&BASELINE);
     // What is hidden sets nothing, or stands for a flag that is not.
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set() && is_in_files(arg));

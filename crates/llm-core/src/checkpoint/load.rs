@@ -119,7 +119,8 @@ impl Checkpoint {
         let Some(saved) = &self.adapter else {
             let reason = message!("there is no adapter in it, so it needs no other file");
             let needless = CheckpointError::Setting { field: "base", reason };
-            return if base.is_some() { Err(needless.into()) } else { Ok(self) };
+            let needs = !self.meta.recipe.start.is_empty(); // the weights of its start, which are asked for later
+            return if base.is_some() && !needs { Err(needless.into()) } else { Ok(self) };
         };
         let beside = || self.path.parent().unwrap_or(Path::new("")).join(&saved.base_file);
         let file = base.map_or_else(beside, Into::into);

@@ -21,6 +21,8 @@ pub struct TokenDataset {
     tokens: StoredTokens,
     starts: Option<Vec<usize>>,
     passages: Option<Arc<Passages>>,
+    /// What each token counts as a target; all the same without.
+    weights: Option<Arc<Vec<f32>>>,
 }
 
 impl fmt::Debug for TokenDataset {
@@ -42,7 +44,7 @@ impl TokenDataset {
     }
 
     fn of(tokens: StoredTokens) -> TokenDataset {
-        TokenDataset { tokens, starts: None, passages: None }
+        TokenDataset { tokens, starts: None, passages: None, weights: None }
     }
 
     /// Tokens of any vocabulary; where all are below 256, they are kept as a byte each.
@@ -83,6 +85,17 @@ impl TokenDataset {
     pub fn with_passages(self, windows: Vec<Window>, is_target: Vec<bool>) -> Result<TokenDataset> {
         let passages = Passages::new(windows, is_target, self.len())?;
         Ok(TokenDataset { passages: Some(Arc::new(passages)), ..self })
+    }
+
+    /// This dataset with a weight of each token as a target: batches have them, see [`Batch::weights`]. Measurements
+    /// know nothing of them.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for another number of weights than of tokens, or one that is not finite.
+    pub fn with_weights(self, weights: Vec<f32>) -> Result<TokenDataset> {
+        let fits = weights.len() == self.len() && weights.iter().all(|w| w.is_finite());
+        Error::unless(fits, "weights", message!("one for each token, all of them finite"))?;
+        Ok(TokenDataset { weights: Some(Arc::new(weights)), ..self })
     }
 
     /// How many passages stand alone; none in a text.
@@ -199,12 +212,16 @@ impl TokenDataset {
         let mut inputs = buffer::Tokens::try_stale(tokens)?;
         let mut targets = buffer::Tokens::try_stale(tokens)?;
         let mut read = buffer::Tokens::stale(t + 1);
+        let mut weights = self.weights.as_ref().map(|_| vec![0.0; tokens]);
         let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
         for (row, (inputs, targets)) in rows.enumerate() {
             let Window { start, len } = window(row);
             self.read(start, &mut read[..=len])?;
             inputs[..len].copy_from_slice(&read[..len]);
             targets[..len].copy_from_slice(&read[1..=len]);
+            if let (Some(weights), Some(all)) = (&mut weights, &self.weights) {
+                weights[row * t..][..len].copy_from_slice(&all[start + 1..=start + len]);
+            }
             if let Some(all) = passages {
                 all.hide(start + 1, &mut targets[..len]);
                 inputs[len..].fill(0);
@@ -212,7 +229,7 @@ impl TokenDataset {
             }
         }
         let step_targets = alone.map(|(_, targets)| targets);
-        Ok(Batch { inputs, targets, weights: None, shape: [b, t], origin, step_targets })
+        Ok(Batch { inputs, targets, weights, shape: [b, t], origin, step_targets })
     }
 
     /// The lengths that rows of passages may have, each once; none of a text, all rows of which are as long as asked
@@ -364,6 +381,23 @@ mod tests {
         ] {
             let refused = counting(45).with_passages(windows, counts);
             assert!(matches!(refused, Err(Error::Config { field: "passages", .. })));
+        }
+    }
+
+    #[test]
+    fn weights_are_those_of_the_targets() {
+        let weights: Vec<f32> = (0..45).map(|i| i as f32).collect();
+        let windows = [(0, 3), (4, 40)].map(|(start, len)| Window { start, len }).to_vec();
+        let data = counting(45).with_passages(windows, vec![true; 45]).unwrap();
+        assert_eq!(data.batch(1, 0, [2, 64]).unwrap().weights, None);
+        let data = data.with_weights(weights.clone()).unwrap();
+        let batch = data.batch(1, 0, [2, 64]).unwrap();
+        for (target, weight) in batch.targets.iter().zip(batch.weights.unwrap()) {
+            assert_eq!(weight, if *target == Batch::IGNORED { 0.0 } else { *target as f32 });
+        }
+        for wrong in [vec![1.0; 44], vec![f32::NAN; 45]] {
+            let refused = counting(45).with_weights(wrong);
+            assert!(matches!(refused, Err(Error::Config { field: "weights", .. })));
         }
     }
 

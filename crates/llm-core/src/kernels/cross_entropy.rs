@@ -46,7 +46,7 @@ pub fn weighted_sum(losses: impl Iterator<Item = f32>, weights: Option<&[f32]>) 
     }
 }
 
-/// logits[n] ← scale·wₙ·(softmax(logits[n]) − 1{target}), in place: the gradient of `scale`·Σ wₙ·lossesₙ, all
+/// `logits[n] ← scale·wₙ·(softmax(logits[n]) − 1{target})`, in place: the gradient of `scale`·Σ wₙ·lossesₙ, all
 /// wₙ 1 without weights. Of rows whose target is [`IGNORED`] it is 0.
 pub fn backward_in_place(
     logits: &mut [f32],

@@ -206,6 +206,16 @@ impl TinyGPT {
         self
     }
 
+    /// The model without its adapter, whose weights are shared and not copied: none of them learns.
+    pub fn without_adapter(&self) -> TinyGPT {
+        let mut model = self.clone();
+        let frozen = model.base.take().map_or_else(Vec::new, |base| base.storage);
+        for ((_, tensor), frozen) in model.parameters_mut().zip(frozen) {
+            *tensor = frozen;
+        }
+        model
+    }
+
     /// BLAKE3 of names, shapes and numbers of all weights in the model's order, without an adapter: two
     /// models with the same are the same, whatever files they come from.
     pub fn weights_blake3(&self) -> [u8; 32] {

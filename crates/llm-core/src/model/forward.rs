@@ -7,6 +7,7 @@
 use super::block::{norm, norm_rows};
 use super::recompute::recomputed;
 use super::{Batch, Context, Growing, Mode, Origin, Place, Probe, TinyGPT, Workspace};
+use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
 use crate::kernels::dropout::Dropout;
@@ -196,6 +197,20 @@ impl TinyGPT {
         let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config().vocab_size])?;
         drop(logits); // now the gradient may be written over them
         ops::weighted_cross_entropy(&rows, &batch.targets, weights)
+    }
+
+    /// ln p of each target of the batch, in nats, and 0 where one is [`Batch::IGNORED`]; without dropout, and
+    /// nothing is recorded.
+    ///
+    /// # Shapes
+    /// Result `[B·T]`.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`].
+    pub fn log_probs(&self, batch: &Batch) -> Result<Vec<f32>> {
+        let mut all = vec![0.0; batch.targets.len()];
+        no_grad(|| self.score_rows(batch, |place, loss, _| all[place] = -loss))?;
+        Ok(all)
     }
 
     /// Shows `each` position that has a target, with −ln p of that and all scores there, some positions at a time:

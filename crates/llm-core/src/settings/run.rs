@@ -51,4 +51,8 @@ pub const RECIPE: &[Row<Recipe>] = &[
     row!(later "train.group", group, "group"),
     row!(later "train.answer_length", answer_length, "answer_length"),
     row!(later "train.scaled", scaled, "scaled"),
+    row!(later "train.updates", updates, "updates"),
+    row!(later "train.clip_ratio", clip_ratio, "clip_ratio"),
+    row!(later "train.beta", beta, "beta"),
+    row!(later "train.start", start, "start"),
 ];

@@ -71,6 +71,10 @@ fn recipe() -> Recipe {
         group: 9,
         answer_length: 32,
         scaled: true,
+        updates: 4,
+        clip_ratio: 0.125,
+        beta: 0.0625,
+        start: "a5".into(),
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },
         val_data: Some(DataSource::Files {
             len: 30,
@@ -174,6 +178,10 @@ fn every_field_has_one_row() {
         group: _,
         answer_length: _,
         scaled: _,
+        updates: _,
+        clip_ratio: _,
+        beta: _,
+        start: _,
         data: _,
         val_data: _,
     } = recipe();
@@ -203,6 +211,10 @@ fn every_field_has_one_row() {
         "group",
         "answer_length",
         "scaled",
+        "updates",
+        "clip_ratio",
+        "beta",
+        "start",
     ];
     assert_eq!(
         RECIPE.iter().map(|row| row.key).collect::<Vec<_>>(),

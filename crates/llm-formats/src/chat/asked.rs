@@ -41,4 +41,15 @@ impl Conversations {
             (!question.is_empty()).then(|| (question.to_vec(), answer))
         })
     }
+
+    /// The pairs of answers: the turns before them, the better one and the worse one.
+    pub fn pairs(&self) -> impl Iterator<Item = (Vec<Turn>, [String; 2])> {
+        self.all.iter().filter_map(|said| {
+            let (Line::Turns(turns), Some(worse)) = (&said.what, &said.rejected) else {
+                return None;
+            };
+            let (better, question) = turns.split_last()?;
+            Some((question.to_vec(), [better.content.clone(), worse.clone()]))
+        })
+    }
 }

@@ -22,6 +22,8 @@ pub(super) struct Said {
     pub file: usize,
     pub spot: Spot,
     pub what: Line,
+    /// What is worse than the last turn, of a pair of answers.
+    pub rejected: Option<String>,
 }
 
 /// The conversations in files.
@@ -40,12 +42,13 @@ impl Conversations {
     /// # Errors
     /// The file, the line and why it cannot be read.
     pub fn parse<'b>(files: impl IntoIterator<Item = File<'b>>) -> Result<Conversations, Message> {
-        Conversations::read(files).map_err(|(_, why)| why)
+        Conversations::read(files, false).map_err(|(_, why)| why)
     }
 
-    /// [`Conversations::parse`], with the number of the file that cannot be read.
+    /// [`Conversations::parse`], or `pairs` of answers, with the number of the file that cannot be read.
     pub(crate) fn read<'b>(
         files: impl IntoIterator<Item = File<'b>>,
+        pairs: bool,
     ) -> Result<Conversations, (usize, Message)> {
         let (all, names, passed) = (Vec::new(), Vec::new(), BTreeMap::new());
         let mut found = Conversations { all, names, passed };
@@ -53,8 +56,8 @@ impl Conversations {
             found.names.push(name);
             let Conversations { all, passed, .. } = &mut found;
             let read = pieces::each(bytes, |spot, text| {
-                let read = read(text)?;
-                all.push(Said { file, spot, what: read.line });
+                let read = read(text, pairs)?;
+                all.push(Said { file, spot, what: read.line, rejected: read.rejected });
                 read.passed.into_iter().for_each(|key| count(passed, key));
                 Ok(())
             });
@@ -126,7 +129,16 @@ impl Conversations {
 
     /// The answers that are said to be read alone.
     pub fn not_learned(&self) -> usize {
-        self.turns().filter(|turn| turn.role == ASSISTANT && !turn.learned).count()
+        self.answers().filter(|turn| turn.weight == 0.0).count()
+    }
+
+    /// The answers that count more or less than others.
+    pub fn weighted(&self) -> usize {
+        self.answers().filter(|turn| ![0.0, 1.0].contains(&turn.weight)).count()
+    }
+
+    fn answers(&self) -> impl Iterator<Item = &Turn> {
+        self.turns().filter(|turn| turn.role == ASSISTANT)
     }
 
     /// The keys that say nothing here, or nothing to this template, and how often each stands there.
@@ -164,6 +176,7 @@ impl Said {
             }
             Line::Text(text) => text.trim().hash(&mut hash),
         }
+        self.rejected.hash(&mut hash);
         hash.finish()
     }
 }

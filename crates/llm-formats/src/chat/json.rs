@@ -152,8 +152,8 @@ impl<'de> Visitor<'de> for Seed {
         }
         while let Some(key) = object.next_key::<String>()? {
             let is_line = matches!(self.place, Place::Line);
-            let has_messages =
-                is_line && (LISTS.contains(&&*key) || matches!(&*key, "prompt" | "completion"));
+            let is_side = matches!(&*key, "prompt" | "completion" | "chosen" | "rejected");
+            let has_messages = is_line && (LISTS.contains(&&*key) || is_side);
             let is_read = !is_line || has_messages || (self.is_read)(&key);
             if is_read && fields.all.len() < MOST_KEYS {
                 let place = if has_messages { Place::Messages } else { Place::Leaf };

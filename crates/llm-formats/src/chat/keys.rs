@@ -6,8 +6,10 @@ use llm_core::message;
 use serde_json::Value;
 
 /// Keys that say whether an answer is learned, as other programs have it: 0 and `false` mean that it
-/// is not.
+/// is not. The first may also say how much it counts.
 const LEARNED: &str = "weight|train|training|trainable|learn|loss|loss_mask";
+
+const WEIGHT: &str = "weight";
 
 /// Keys of a line and of a message with what cannot be learned here.
 const REFUSED: &str = "\
@@ -20,12 +22,15 @@ pub(super) fn is_known(key: &str) -> bool {
     [LEARNED, REFUSED].into_iter().flat_map(|keys| keys.split('|')).any(|known| known == key)
 }
 
-/// Takes out of a line or a message what says whether its answers are learned; nothing where nothing
-/// does. What would be lost is refused.
+/// Highest weight of an answer.
+const MOST: f64 = 100.0;
+
+/// Takes out of a line or a message what says how much its answers count, 0 for those that are not learned; nothing
+/// where nothing does. What would be lost is refused.
 ///
 /// # Errors
 /// The key that cannot be learned with, or that says something else.
-pub(super) fn learned(of: &mut Fields) -> Result<Option<bool>, Message> {
+pub(super) fn learned(of: &mut Fields) -> Result<Option<f32>, Message> {
     if let Some(key) = of.double() {
         let key = key.escape_debug().to_string();
         return Err(message!("it has the key '{}' twice", key));
@@ -50,15 +55,21 @@ pub(super) fn learned(of: &mut Fields) -> Result<Option<bool>, Message> {
     for key in LEARNED.split('|') {
         let Some(part) = of.take(key) else { continue };
         let is = match &part {
-            Part::Scalar(Value::Bool(is)) => Some(*is),
-            Part::Scalar(Value::Number(n)) if n.as_f64() == Some(0.0) => Some(false),
-            Part::Scalar(Value::Number(n)) if n.as_f64() == Some(1.0) => Some(true),
+            Part::Scalar(Value::Bool(is)) => Some(f32::from(u8::from(*is))),
+            Part::Scalar(Value::Number(n)) => {
+                let fits = |x: &f64| match key {
+                    WEIGHT => (0.0..=MOST).contains(x),
+                    _ => [0.0, 1.0].contains(x),
+                };
+                n.as_f64().filter(fits).map(|x| x as f32)
+            }
             _ => None,
         };
-        let is = is.ok_or_else(|| {
-            message!("its {} is {}: only 0, 1, true and false are read", key, shown(&part))
+        let is = is.ok_or_else(|| match key {
+            WEIGHT => message!("its {} is {}: only 0 to {} are read", key, shown(&part), MOST),
+            _ => message!("its {} is {}: only 0, 1, true and false are read", key, shown(&part)),
         })?;
-        all = Some(all.unwrap_or(true) && is);
+        all = Some(all.unwrap_or(1.0) * is);
     }
     Ok(all)
 }

@@ -21,15 +21,15 @@ pub struct Turn {
     /// What else a template may ask for, such as a name.
     #[serde(flatten)]
     pub more: Map<String, Value>,
-    /// Whether an answer is learned: some are there to be read alone.
+    /// How much an answer counts: its tokens' losses are multiplied by it. 0: it is there to be read alone.
     #[serde(skip)]
-    pub learned: bool,
+    pub weight: f32,
 }
 
 impl Turn {
     /// A turn with nothing else.
     pub fn new(role: &str, content: impl Into<String>) -> Turn {
-        Turn { role: role.into(), content: content.into(), more: Map::new(), learned: true }
+        Turn { role: role.into(), content: content.into(), more: Map::new(), weight: 1.0 }
     }
 }
 
@@ -47,6 +47,8 @@ pub enum Line {
 /// A line that is read.
 pub(super) struct Read {
     pub line: Line,
+    /// What is worse than the last turn, of a pair of answers.
+    pub rejected: Option<String>,
     /// Keys that say nothing here.
     pub passed: Vec<String>,
 }
@@ -55,7 +57,7 @@ impl Line {
     /// # Errors
     /// Why it has another shape, or which key cannot be learned with.
     pub fn parse(line: &str) -> Result<Line, Message> {
-        read(line).map(|read| read.line)
+        read(line, false).map(|read| read.line)
     }
 
     /// What is said in it, one turn to a line.
@@ -67,8 +69,8 @@ impl Line {
     }
 }
 
-/// [`Line::parse`], with the keys that are passed over.
-pub(super) fn read(line: &str) -> Result<Read, Message> {
+/// [`Line::parse`], with the keys that are passed over; in a `pair`, two answers of which one is better.
+pub(super) fn read(line: &str, pair: bool) -> Result<Read, Message> {
     let is_read = |key: &str| {
         let own = ["text", "instruction", "input", "output", "system", "system_prompt"];
         is_known(key) || own.contains(&key)
@@ -84,7 +86,8 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
         }
         _ => return Err(message!("it is no object ({{..}})")),
     };
-    let is_learned = learned(&mut all)?;
+    let pair = pair.then(|| preferred(&mut all)).transpose()?;
+    let weight = learned(&mut all)?;
     let mut system = None;
     for key in ["system", "system_prompt"] {
         match all.take(key) {
@@ -94,7 +97,13 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
             Some(_) => return Err(message!("its {} is no text, or stands there twice", key)),
         }
     }
-    let mut line = shape(&mut all)?;
+    if weight.is_some_and(|weight| weight != 1.0) && pair.is_some() {
+        return Err(message!("it has a weight, which pairs of answers do not"));
+    }
+    let (mut line, rejected) = match pair {
+        Some((turns, rejected)) => (Line::Turns(turns), Some(rejected)),
+        None => (shape(&mut all)?, None),
+    };
     match &mut line {
         Line::Turns(turns) => {
             if let Some((key, text)) = system {
@@ -107,21 +116,100 @@ pub(super) fn read(line: &str) -> Result<Read, Message> {
                     }
                 }
             }
-            turns.iter_mut().for_each(|turn| turn.learned &= is_learned.unwrap_or(true));
+            turns.iter_mut().for_each(|turn| turn.weight *= weight.unwrap_or(1.0));
         }
         Line::Text(_) => {
             if let Some((key, _)) = system {
                 return Err(message!("it has {} beside text", key));
             }
-            if is_learned == Some(false) {
-                let why = message!("its text is not to be learned (weight 0); leave the line out");
-                return Err(why);
+            match weight {
+                None | Some(1.0) => {}
+                Some(0.0) => {
+                    let why =
+                        message!("its text is not to be learned (weight 0); leave the line out");
+                    return Err(why);
+                }
+                Some(weight) => {
+                    return Err(message!(
+                        "it has the weight {} beside text: only answers have one",
+                        weight
+                    ));
+                }
             }
         }
     }
     let rest = all.all.into_iter().filter(|(_, part)| !part.is_nothing()).map(|(key, _)| key);
     let passed = all.passed.into_iter().chain(rest).collect();
-    Ok(Read { line, passed })
+    Ok(Read { line, rejected, passed })
+}
+
+/// Takes a pair of answers out of a line: the conversation up to the better one, and the worse one. What both begin
+/// with is the prompt of a line without one, or goes on with it.
+fn preferred(all: &mut Fields) -> Result<(Vec<Turn>, String), Message> {
+    let (Some(chosen), Some(rejected)) = (all.take("chosen"), all.take("rejected")) else {
+        return Err(message!("it has no chosen and rejected, of which one answer is better"));
+    };
+    let (mut prompt, mut is_whole) = match all.take("prompt") {
+        Some(Part::Text(text)) if !text.is_empty() => (vec![Turn::new("user", text)], false),
+        Some(list @ Part::List(_)) => (turns(list, "prompt", &mut all.passed)?, true),
+        _ => (Vec::new(), false),
+    };
+    for key in LISTS {
+        if let (true, Some(list)) = (prompt.is_empty(), all.take(key)) {
+            (prompt, is_whole) = (turns(list, key, &mut all.passed)?, false);
+        }
+    }
+    let [better, worse] = match (chosen, rejected) {
+        (Part::Text(a), Part::Text(b)) => {
+            let from = if prompt.is_empty() { alike(&a, &b) } else { 0 };
+            if from > 0 {
+                prompt.push(Turn::new("user", &a[..from]));
+            }
+            [&a[from..], &b[from..]].map(|answer| vec![Turn::new(ASSISTANT, answer)])
+        }
+        (a @ Part::List(_), b @ Part::List(_)) => {
+            let mut a = turns(a, "chosen", &mut all.passed)?;
+            let mut b = turns(b, "rejected", &mut all.passed)?;
+            let same = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+            let rest = [&mut a, &mut b].map(|side| side.split_off(same));
+            // Often they say the prompt again.
+            prompt = match same > 0 && (!is_whole || a.starts_with(&prompt)) {
+                true => a,
+                false => [prompt, a].concat(),
+            };
+            rest
+        }
+        (a, b) => {
+            let [a, b] = [a, b].map(|side| kind_of(&side));
+            return Err(message!("its chosen is {}, and its rejected is {}", a, b));
+        }
+    };
+    if prompt.iter().all(|turn| turn.content.trim().is_empty()) {
+        return Err(message!("it has no prompt, and its chosen and rejected begin unlike"));
+    }
+    let ([a], [b]) = (&better[..], &worse[..]) else {
+        return Err(message!(
+            "its chosen and rejected are not one answer each, behind what they share"
+        ));
+    };
+    if [a, b].iter().any(|turn| turn.weight != 1.0) {
+        return Err(message!("it has a weight, which pairs of answers do not"));
+    }
+    if [a, b].iter().any(|turn| turn.role != ASSISTANT) || a.content == b.content {
+        return Err(message!(
+            "its chosen and rejected are no two unlike answers of the role assistant"
+        ));
+    }
+    let worse = checked(b.clone(), prompt.len())?.content;
+    prompt.push(checked(a.clone(), prompt.len())?);
+    Ok((prompt, worse))
+}
+
+/// The bytes that two texts begin with, without a space at their end.
+fn alike(a: &str, b: &str) -> usize {
+    let other = a.char_indices().zip(b.chars()).find(|((_, a), b)| a != b);
+    let at = other.map_or(a.len().min(b.len()), |((at, _), _)| at);
+    at - usize::from(a[..at].ends_with(' '))
 }
 
 /// What is said, in one of the usual shapes.
@@ -192,7 +280,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
     if !all.passed.is_empty() {
         return Err(message!("message {} has more than {} keys", n, MOST_KEYS));
     }
-    let is_learned = learned(&mut all).map_err(|why| message!("message {}: {}", n, why))?;
+    let weight = learned(&mut all).map_err(|why| message!("message {}: {}", n, why))?;
     let is_spoken = all.all.iter().any(|(key, _)| key == "value");
     let role = all.take("role").or_else(|| if is_spoken { all.take("from") } else { None });
     let role = match role {
@@ -200,7 +288,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
         _ => return Err(message!("message {} has no role", n)),
     };
     // Questions are not learned.
-    if is_learned == Some(true) && role != ASSISTANT {
+    if weight.is_some_and(|weight| weight > 0.0) && role != ASSISTANT {
         passed.push(format!("weight of {role}"));
     }
     let content = match all.take("content").or_else(|| all.take("value")) {
@@ -211,7 +299,7 @@ fn turn_of(value: Part, n: usize, passed: &mut Vec<String>) -> Result<Turn, Mess
             return Err(message!("the content of message {} is {}, and no text", n, kind));
         }
     };
-    let mut turn = Turn { learned: is_learned.unwrap_or(true), ..Turn::new(&role, content) };
+    let mut turn = Turn { weight: weight.unwrap_or(1.0), ..Turn::new(&role, content) };
     for (key, part) in all.all {
         match part {
             part if part.is_nothing() => {}
@@ -257,7 +345,7 @@ mod tests {
     }
 
     fn passed(line: &str) -> String {
-        read(line).unwrap().passed.join(" ")
+        read(line, false).unwrap().passed.join(" ")
     }
 
     #[test]
@@ -281,15 +369,78 @@ mod tests {
         assert_eq!(asked[0].content, "Add.\n\n1 1");
     }
 
+    /// As TRL has them: with a prompt, and without one.
+    #[test]
+    fn pairs_of_answers_are_read_in_their_usual_shapes() {
+        let user = r#"{"role": "user", "content": "1+1?"}"#;
+        let [two, three] =
+            ["2", "3"].map(|n| format!(r#"{{"role": "assistant", "content": "{n}"}}"#));
+        let [a, b] = [&two, &three].map(|said| format!("[{user}, {said}]"));
+        for line in [
+            r#"{"prompt": "1+1?", "chosen": "2", "rejected": "3"}"#.to_string(),
+            r#"{"chosen": "1+1? 2", "rejected": "1+1? 3"}"#.replace("? ", "?"),
+            format!(r#"{{"prompt": [{user}], "chosen": [{two}], "rejected": [{three}]}}"#),
+            format!(r#"{{"messages": [{user}], "chosen": "2", "rejected": "3"}}"#),
+            format!(r#"{{"messages": [{user}], "chosen": [{two}], "rejected": [{three}]}}"#),
+            format!(r#"{{"chosen": {a}, "rejected": {b}, "score_chosen": 9}}"#),
+            format!(r#"{{"prompt": "1+1?", "chosen": {a}, "rejected": {b}, "messages": {a}}}"#),
+            format!(r#"{{"prompt": [{user}], "chosen": {a}, "rejected": {b}}}"#),
+        ] {
+            let found = read(&line, true).unwrap_or_else(|why| panic!("{line}: {why}"));
+            assert_eq!((found.line, found.rejected.as_deref()), (pair(), Some("3")), "{line}");
+            assert!(Line::parse(&line).unwrap_err().to_string().contains("it has chosen ("));
+        }
+        let spoken = read(r#"{"chosen": "It is blue", "rejected": "It is green"}"#, true).unwrap();
+        assert_eq!(
+            (spoken.line.spoken(), spoken.rejected.unwrap()),
+            ("It is\n blue\n".into(), " green".into())
+        );
+        let longer = format!(
+            r#"{{"prompt": [{user}, {two}], "chosen": [{user}, {two}], "rejected": [{user}, {three}]}}"#
+        );
+        let Line::Turns(turns) = read(&longer, true).unwrap().line else { panic!() };
+        assert_eq!(turns.len(), 4);
+        for (line, why) in [
+            (r#"{"prompt": "a", "completion": "b"}"#, "it has no chosen and rejected"),
+            (r#"{"prompt": "a", "chosen": "b"}"#, "it has no chosen and rejected"),
+            (r#"{"prompt": "a", "chosen": "b", "rejected": "b"}"#, "no two unlike answers"),
+            (
+                r#"{"prompt": "a", "chosen": "b", "rejected": " "}"#,
+                "the answer in message 2 is empty",
+            ),
+            (r#"{"chosen": "b", "rejected": "c"}"#, "it has no prompt"),
+            (
+                r#"{"prompt": "a", "chosen": "b", "rejected": ["c"]}"#,
+                "its chosen is a text, and its rejected is a list",
+            ),
+            (
+                r#"{"prompt": "a", "chosen": "b", "rejected": "c", "weight": 0}"#,
+                "it has a weight, which pairs of answers do not",
+            ),
+            (
+                r#"{"prompt": "a", "chosen": "b", "rejected": "c", "tools": [1]}"#,
+                "it has tools (a list)",
+            ),
+            (
+                &format!(r#"{{"chosen": {a}, "rejected": [{user}, {three}, {user}]}}"#),
+                "not one answer each",
+            ),
+        ] {
+            let said = read(line, true).map(|_| ()).unwrap_err().to_string();
+            assert!(said.contains(why), "{line}: {said}");
+        }
+    }
+
     #[test]
     fn what_says_what_is_learned_is_read() {
         let said = r#"{"role": "user", "content": "a"}, {"role": "assistant", "content": "b""#;
         let learned = |more: &str, beside: &str| {
-            turns(&format!("{{\"messages\": [{said}{more}}}]{beside}}}"))[1].learned
+            turns(&format!("{{\"messages\": [{said}{more}}}]{beside}}}"))[1].weight
         };
-        assert!(learned("", "") && learned(r#", "weight": 1"#, r#", "train": true"#));
+        assert_eq!([learned("", ""), learned(r#", "weight": 1"#, r#", "train": true"#)], [1.0; 2]);
+        assert_eq!(learned(r#", "weight": 0.5"#, r#", "weight": 0.25"#), 0.125);
         for more in [r#", "weight": 0"#, r#", "trainable": false"#, r#", "loss_mask": 0"#] {
-            assert!(!learned(more, "") && !learned("", more), "{more}");
+            assert_eq!([learned(more, ""), learned("", more)], [0.0; 2], "{more}");
         }
         for system in ["system", "system_prompt"] {
             let line = format!("{{\"{system}\": \"Be brief.\", \"messages\": [{said}}}]}}");
@@ -342,7 +493,11 @@ mod tests {
             (&beside(r#""rejected": "c""#), "it has rejected (a text)"),
             (&beside(r#""images": ["a"]"#), "it has images (a list)"),
             (&beside(r#""label": false"#), "it has label (true or false)"),
-            (&beside(r#""weight": 0.5"#), "its weight is 0.5: only 0, 1, true and false"),
+            (&beside(r#""weight": -0.5"#), "its weight is -0.5: only 0 to 100 are read"),
+            (&beside(r#""weight": 1e3"#), "its weight is 1000.0: only 0 to 100 are read"),
+            (&beside(r#""weight": "1""#), "its weight is a text: only 0 to 100 are read"),
+            (&beside(r#""train": 0.5"#), "its train is 0.5: only 0, 1, true and false"),
+            (r#"{"text": "a", "weight": 0.5}"#, "it has the weight 0.5 beside text"),
             (&beside(r#""messages": [1]"#), "it has the key 'messages' twice"),
             (&beside(r#""system": ["a"]"#), "its system is no text"),
             (

@@ -44,8 +44,8 @@ pub struct Learned {
     pub tokens: usize,
 }
 
-/// Tokens, and which of them are learned.
-type Marked = (Vec<TokenId>, Vec<bool>);
+/// Tokens, and how much each counts: those of 0 are not learned.
+type Marked = (Vec<TokenId>, Vec<f32>);
 
 impl Conversations {
     /// Tokens of the conversations, for a model with this template and tokenizer; nothing where
@@ -70,25 +70,30 @@ impl Conversations {
             Some(made)
         };
         let made: Vec<_> = self.all.par_iter().enumerate().map(made).collect();
-        let (mut tokens, mut is_target, mut windows) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut tokens, mut weights, mut windows) = (Vec::new(), Vec::new(), Vec::new());
         let mut longer = 0;
         for (said, made) in self.all.iter().zip(made.into_iter().flatten()) {
-            let (own, targets) =
+            let (own, counts) =
                 made.map_err(|why| FormatError::Content(self.at((said.file, said.spot), why)))?;
             let start = tokens.len();
             longer += usize::from(own.len() > cut.seq_len + 1);
             let pieces = Windows::consecutive(own.len(), cut.seq_len);
-            let learns = |w: &Window| targets[w.start + 1..=w.start + w.len].contains(&true);
+            let learns =
+                |w: &Window| counts[w.start + 1..=w.start + w.len].iter().any(|&w| w > 0.0);
             let learned = pieces.iter().filter(learns);
             windows.extend(learned.map(|w| Window { start: start + w.start, ..w }));
             tokens.extend(own);
-            is_target.extend(targets);
+            weights.extend(counts);
         }
         if windows.is_empty() {
             return Ok(None);
         }
         let all = tokens.len() - self.all.len();
-        let data = TokenDataset::from_tokens(tokens).with_passages(windows, is_target)?;
+        let is_target = weights.iter().map(|&w| w > 0.0).collect();
+        let mut data = TokenDataset::from_tokens(tokens).with_passages(windows, is_target)?;
+        if weights.iter().any(|w| ![0.0, 1.0].contains(w)) {
+            data = data.with_weights(weights)?;
+        }
         let targets = data.targets_in(&data.windows(cut.seq_len));
         Ok(Some(Learned { data, longer, targets, tokens: all }))
     }
@@ -107,15 +112,15 @@ fn marked(
         Line::Text(text) => {
             let mut tokens = encode(text)?;
             tokens.extend(tokenizer.end_of_text());
-            let all = vec![true; tokens.len()];
+            let all = vec![1.0; tokens.len()];
             return Ok((tokens, all));
         }
     };
     let turns = &*known(template, turns);
     let all = loss_on == LossOn::All;
-    if all && turns.iter().all(|turn| turn.learned) {
+    if all && turns.iter().all(|turn| turn.weight == 1.0) {
         let tokens = encode(&template.render(turns, false)?)?;
-        let all = vec![true; tokens.len()];
+        let all = vec![1.0; tokens.len()];
         return Ok((tokens, all));
     }
     let written = written_down(template, turns)?;
@@ -123,24 +128,25 @@ fn marked(
         return Err(message!("it has no answer to learn (a message of the role assistant)"));
     }
     let tokens = encode(&written.text)?;
-    // Of all tokens those are left out that are not to be learned.
-    let is_meant = |turn: &&Turn| turn.role == ASSISTANT;
-    let meant = turns.iter().filter(is_meant).zip(written.answers);
-    let meant: Vec<_> = meant.filter(|(t, _)| t.learned != all).map(|(_, range)| range).collect();
+    // What is no answer counts for all or nothing, and so may an answer.
+    let others = if all { 1.0 } else { 0.0 };
+    let is_answer = |turn: &&Turn| turn.role == ASSISTANT;
+    let meant = turns.iter().filter(is_answer).map(|turn| turn.weight).zip(written.answers);
+    let (own, meant): (Vec<_>, Vec<_>) = meant.filter(|(weight, _)| *weight != others).unzip();
     let answers = spans(&written.text, &meant, &tokens, tokenizer)?;
-    let (mut place, mut rest) = (0, answers.as_slice());
-    let is_target = tokens.iter().map(|&token| {
+    let (mut place, mut rest) = (0, &*answers.into_iter().zip(own).collect::<Vec<_>>());
+    let weights = tokens.iter().map(|&token| {
         let start = place;
         place += tokenizer.bytes_of(token).len();
-        while let [answer, others @ ..] = rest
+        while let [(answer, _), others @ ..] = rest
             && answer.end <= start
         {
             rest = others;
         }
-        all != rest.first().is_some_and(|answer| answer.start < place)
+        rest.first().filter(|(answer, _)| answer.start < place).map_or(others, |(_, own)| *own)
     });
-    let is_target = is_target.collect();
-    Ok((tokens, is_target))
+    let weights = weights.collect();
+    Ok((tokens, weights))
 }
 
 /// The turns by the roles that a template knows: for most of them a developer speaks as the system.
@@ -237,6 +243,18 @@ mod tests {
             assert_eq!(count(&line(key, ""), LossOn::All), all - 14, "{key}");
             assert_eq!(count(&line(key, key), LossOn::Answers), 0, "{key}");
         }
+        let weighted = |lines: &str, on| {
+            let data = learned(lines, 512, on).unwrap().unwrap().data;
+            let weights = data.batch(1, 0, [1, 512]).unwrap().weights;
+            weights.map(|of| [0.0, 0.25, 1.0].map(|w| of.iter().filter(|x| **x == w).count()))
+        };
+        let half = |more| line(r#", "weight": 0.25"#, more);
+        let n = all - 2 * 14;
+        for (on, others) in [(LossOn::Answers, [n, 14, 14]), (LossOn::All, [0, 14, n + 14])] {
+            assert_eq!(weighted(&half(""), on), Some(others));
+            assert_eq!(weighted(&line("", ""), on), None);
+        }
+        assert_eq!(weighted(&half(r#", "weight": 0"#), LossOn::Answers), Some([n + 14, 14, 0]));
         let developer = r#"{"messages": [{"role": "developer", "content": "Rhyme."}, "#;
         let found = learned(&format!("{developer}{}]}}", turn("")), 512, LossOn::Answers);
         assert!(targets(&found.unwrap().unwrap())[0].starts_with("|im_start|>system\nRhyme."));

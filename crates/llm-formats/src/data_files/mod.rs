@@ -350,9 +350,10 @@ fn conversations(texts: &Texts, names: &[Message], reading: Reading) -> Result<C
     let text = texts.text().read(0, texts.text().len())?;
     let of = |range| &text[range];
     let files = names.iter().cloned().zip(texts.ranges().map(of));
-    Conversations::read(files).map_err(|(file, why)| {
+    Conversations::read(files, reading.pairs).map_err(|(file, why)| {
         let broken = texts.ranges().nth(file).map(of).unwrap_or_default();
-        reading.refusal(why, what_helps(broken))
+        let helps = if reading.pairs { message!("mend the line") } else { what_helps(broken) };
+        reading.refusal(why, helps)
     })
 }
 
@@ -369,6 +370,10 @@ fn what_helps(file: &[u8]) -> Message {
         Holds::Chats | Holds::Other => None,
     };
     match (look.pairs(), filter) {
+        (Some(pairs), _) if look.is_judged() => message!(
+            "{dpo} learns which of two answers is better, or jq -c '{}' makes conversations of it",
+            pairs
+        ),
         (Some(pairs), _) => message!("jq -c '{}' makes conversations of it", pairs),
         (None, Some(filter)) => message!("jq -r {} takes the texts out", filter),
         (None, None) => message!("mend the line"),

@@ -22,6 +22,8 @@ pub struct Reading {
     pub(super) of_model: bool,
     /// Whether no one can say what they are, or make other files: then a refusal gives no advice.
     silent: bool,
+    /// Whether they hold pairs of answers, of which one is better.
+    pub(super) pairs: bool,
 }
 
 impl Reading {
@@ -30,12 +32,26 @@ impl Reading {
         let numbers = kind == IdsTokenizer::NAME;
         let (in_parts, said) = (reads_in_parts(kind), data_as);
         let end_of_text = EndOfText::None;
-        Reading { in_parts, said, numbers, end_of_text, of_model: false, silent: false }
+        Reading {
+            in_parts,
+            said,
+            numbers,
+            end_of_text,
+            of_model: false,
+            silent: false,
+            pairs: false,
+        }
     }
 
     /// This reading where no options can be given: a refusal names none.
     pub fn without_options(self) -> Reading {
         Reading { silent: true, ..self }
+    }
+
+    /// This reading of pairs of answers, where they are that.
+    pub fn of_pairs(self, pairs: bool) -> Reading {
+        let said = if pairs { Some(DataForm::Chats) } else { self.said };
+        Reading { pairs, said, ..self }
     }
 
     /// A refusal, with what to do.

@@ -3,10 +3,11 @@
 use super::*;
 use crate::data::{
     AttentionMaps, Causes, Compared, Comparison, Curves, Fact, HeadRow, Lens, Pruned, Pruning,
+    Rewards,
 };
 use crate::runs::{OneRun, SeveralRuns};
 use llm_run::log as run_log;
-use llm_run::log::Sample;
+use llm_run::log::{AnswerMoment, Sample, ShownAnswer};
 use serde_json::Value;
 
 const HOSTILE: &str =
@@ -21,6 +22,14 @@ fn full() -> Page {
         made_by: HOSTILE.into(),
         facts: vec![Fact::new(both(), HOSTILE)],
         curves: Some(Curves { train: vec![(1, 5.5), (2, 4.0)], ..Curves::default() }),
+        rewards: Some(Rewards {
+            reward: vec![(1, 0.5), (2, 1.0)],
+            moments: vec![AnswerMoment {
+                answers: vec![ShownAnswer::new(HOSTILE, HOSTILE, None)],
+                ..AnswerMoment::default()
+            }],
+            ..Rewards::default()
+        }),
         samples: vec![Sample { step: 2, prompt: HOSTILE.into(), text: HOSTILE.into() }],
         attention: Some(AttentionMaps {
             tokens: vec![HOSTILE.into(), "<".into()],

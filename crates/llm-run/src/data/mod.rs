@@ -227,7 +227,7 @@ fn of_chats(
     let unseen = unseen.tokens(&template, &**tokenizer, cut)?;
     let val = unseen.map(|unseen| Validation::of(unseen.data, cut.seq_len, tokenizer.clone()));
     let percent = 100.0 * made.targets as f64 / made.tokens as f64;
-    let (longer, apart) = (made.longer, learned.not_learned());
+    let [longer, apart, weighted] = [made.longer, learned.not_learned(), learned.weighted()];
     let (thoughts, keys): (Vec<_>, Vec<_>) =
         passed.into_iter().partition(|(key, _)| THOUGHTS.contains(&&**key));
     let facts = [
@@ -237,6 +237,8 @@ fn of_chats(
         (longer > 0)
             .then(|| message!("{} longer than {} tokens, learned in parts", longer, cut.seq_len)),
         (apart > 0).then(|| message!("{} of the answers read and not learned (weight 0)", apart)),
+        (weighted > 0)
+            .then(|| message!("{} of the answers count by a weight of their own", weighted)),
         (!thoughts.is_empty()).then(|| {
             message!(
                 "thoughts left out, of which the chat template knows nothing: {}",

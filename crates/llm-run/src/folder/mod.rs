@@ -7,7 +7,9 @@ mod names;
 mod settings;
 
 pub use empty::EmptyFolder;
-pub use names::{BEGINNINGS, PAGE, REPORT, Whereabouts, cannot_create, make_folder, refuse_link};
+pub use names::{
+    BEGINNINGS, PAGE, REPORT, START, Whereabouts, cannot_create, make_folder, refuse_link,
+};
 pub use settings::{config, config_text, setting, whole_setting};
 
 use crate::error::{Result, RunError, foreign};

@@ -17,6 +17,9 @@ pub const PAGE: &str = "<!DOCTYPE html>\n<!-- A page of train-gpt. -->";
 /// What is in a run's folder besides the files of its log, and how it begins.
 pub const BEGINNINGS: [(&str, &str); 2] = [(REPORT, PAGE), ("ckpt/best.json", "{\"step\":")];
 
+/// The weights that a run began with, among its checkpoints, where it compares with them.
+pub const START: &str = "start";
+
 /// Where a run's folder was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
@@ -53,7 +56,13 @@ pub fn cannot_create(path: &Path, e: &io::Error) -> RunError {
 
 /// The names of what a run writes, but for numbered checkpoints.
 fn names() -> impl Iterator<Item = &'static str> {
-    crate::log::FILES.into_iter().chain([REPORT, "ckpt/last", "ckpt/best", "ckpt/best.json"])
+    crate::log::FILES.into_iter().chain([
+        REPORT,
+        "ckpt/last",
+        "ckpt/best",
+        "ckpt/best.json",
+        "ckpt/start",
+    ])
 }
 
 /// The file of this name in a run's folder, as the system writes paths.
@@ -86,7 +95,7 @@ pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
 /// Whether a run began here that came to an end before it did a step, on a full disk for example. What
 /// it left is the same command's again.
 pub(super) fn is_begun_only(dir: &Path) -> bool {
-    let left = ["config.toml", "metrics.csv", "metrics.jsonl", "run.json"];
+    let left = ["config.toml", "metrics.csv", "metrics.jsonl", "run.json", "ckpt/start"];
     let all = names().map(String::from).chain(numbered(dir, "", ""));
     let mut others = all.filter(|name| !left.contains(&name.as_str()));
     others.all(|name| dir.join(name).symlink_metadata().is_err())

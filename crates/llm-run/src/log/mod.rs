@@ -7,6 +7,7 @@
 //! | `samples.jsonl` | what the model wrote on the way ([`Sample`]) |
 //! | `heads.jsonl` | what heads look at and what they carry, of the stories ([`HeadMoment`]) |
 //! | `rewards.jsonl` | the rewards of each step ([`Rewarded`]), and what a program said of answers |
+//! | `answers.jsonl` | answers to a few questions on the way ([`AnswerMoment`]), of a run with rewards |
 //! | `config.toml` | the settings |
 //! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
 //!
@@ -43,6 +44,7 @@
 //! | `samples` | what the model wrote on the way |
 //! | `head_moments` | what heads look at and what they carry |
 //! | `rewarded` | what the rewards of steps were |
+//! | `answer_moments` | what is answered to a few questions on the way |
 //! | `curves` | the losses of a log as a few hundred points |
 
 mod row;
@@ -65,6 +67,8 @@ mod head_moments;
 
 mod rewarded;
 
+mod answer_moments;
+
 mod curves;
 
 #[cfg(test)]
@@ -77,7 +81,7 @@ pub const PICTURE: &str = "loss.svg";
 pub(crate) const CONFIG: &str = "config.toml";
 
 /// The names of the files that this crate writes into a run's folder.
-pub const FILES: [&str; 8] = [
+pub const FILES: [&str; 9] = [
     CONFIG,
     PICTURE,
     "metrics.csv",
@@ -86,8 +90,10 @@ pub const FILES: [&str; 8] = [
     Sample::NAME,
     HeadMoment::NAME,
     Rewarded::NAME,
+    AnswerMoment::NAME,
 ];
 
+pub use answer_moments::{AnswerMoment, FirstAnswer, ShownAnswer};
 pub use aside::others_aside;
 pub(crate) use aside::suffixed;
 pub use curves::{Curves, Point, rows};

@@ -14,6 +14,15 @@ pub struct Rewarded {
     pub differ: f64,
     /// Mean length of an answer, in tokens.
     pub length: f64,
+    /// Entropy of the model over the tokens of its answers: the mean of −Σ p·ln p, in nats.
+    #[serde(default)]
+    pub entropy: f64,
+    /// Where the start counts: how far the model was from it, in nats a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kl: Option<f64>,
+    /// The share of the tokens in the later of several updates whose probability has changed too much to teach.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clipped: Option<f64>,
     /// Where a program judges: what it said of each micro-batch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<Said>,

@@ -115,8 +115,8 @@ fn read<T: StepLine>(path: &Path) -> io::Result<Lines<T>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Sample;
     use crate::log::samples::MOST_CHARS;
+    use crate::log::{AnswerMoment, Sample};
     use std::fs;
 
     fn sample(step: u64) -> Sample {
@@ -133,6 +133,25 @@ mod tests {
         }
         let again = StepLines::<Sample>::open(dir.path(), 20).unwrap();
         assert_eq!(again.all().unwrap(), [sample(10), sample(20), sample(20)]);
+    }
+
+    /// Numbers of any size come back as they were, so that a run which goes on has the bytes of one that did not stop.
+    #[test]
+    fn lines_that_stay_keep_their_bytes() {
+        let dir = tempfile::tempdir().unwrap();
+        let moments = StepLines::<AnswerMoment>::open(dir.path(), 0).unwrap();
+        let mut x = 0.036_091_393_975_441_956;
+        for step in 1..=200 {
+            moments
+                .push(&AnswerMoment { step, start_kl: Some(x), ..AnswerMoment::default() })
+                .unwrap();
+            x = 3.9 * x * (1.0 - x);
+        }
+        let path = dir.path().join(AnswerMoment::NAME);
+        let before = fs::read_to_string(&path).unwrap();
+        StepLines::<AnswerMoment>::open(dir.path(), 199).unwrap();
+        let after = fs::read_to_string(&path).unwrap();
+        assert_eq!(after, before[..before.trim_end().rfind('\n').unwrap() + 1]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) fn begun(
     models: &Models,
     options: &Options,
     loaded: Loaded,
-    rank: usize,
+    (rank, rewards): (usize, bool),
     path: &Path,
 ) -> Result<Loaded> {
     let Loaded { run, tokenizer, .. } = loaded;
@@ -52,9 +52,11 @@ pub(super) fn begun(
         return usage(message!("{lora} {}: name the text that it learns with {data}", rank));
     }
     let config = run.model.config();
-    let mut recipe = recipe(config, run.recipe.seed);
+    let (given, mut recipe) = (&options.given, recipe(config, run.recipe.seed));
     recipe.total_steps = 1; // until they are counted
-    let given = &options.given;
+    if rewards {
+        recipe = run.recipe.clone();
+    }
     let fill = settings::fill(llm_core::settings::RECIPE, &mut recipe, |setting, _, _| {
         given.get(setting.name).filter(|_| setting.name != "steps").cloned()
     });

@@ -6,6 +6,7 @@ use crate::error::{Result, RunError, option, usage};
 use crate::models::{Heads, Models};
 use crate::note::Note;
 use crate::options::Options;
+use crate::rewards::Judge;
 use crate::settings::{self, Given, Setting, settings as rows};
 use llm_core::base::{memory, with_causes};
 use llm_core::checkpoint::{self, TokenizerSpec};
@@ -91,7 +92,11 @@ pub(super) fn training_memory(
         Some(true) => footprint.optimizer() / members * (members - 1),
         _ => 0,
     };
-    let group = if recipe.reward.is_empty() { 1 } else { recipe.group as usize };
+    let group = match &*recipe.reward {
+        "" => 1,
+        Judge::PAIRS => 2,
+        _ => recipe.group as usize,
+    };
     let rows = recipe.batch_size.saturating_mul(group);
     let all = match lengths {
         [] => footprint.training(recipe.batch_size, recipe.seq_len),

@@ -5,7 +5,7 @@ use super::fresh::fitted;
 use crate::data::{Data, Input, Reading, Validation, check_kind_of_data};
 use crate::error::{Result, RunError, option, usage};
 use crate::options::Options;
-use crate::rewards::{Questions, own_questions, questions};
+use crate::rewards::{Ground, Judge, own_questions, pairs, questions};
 use llm_core::base::escape::paths;
 use llm_core::base::{Message, bytes};
 use llm_core::message;
@@ -28,9 +28,10 @@ pub(super) fn resumed(
     judged: bool,
     path: &Path,
     context: usize,
-) -> Result<(Data, Option<Questions>)> {
-    let rewards = !recipe.reward.is_empty();
+) -> Result<(Data, Ground)> {
+    let (rewards, are_pairs) = (!recipe.reward.is_empty(), recipe.reward == Judge::PAIRS);
     let reading = Reading::for_model(&**tokenizer, &recipe.data, options.data_as);
+    let reading = reading.of_pairs(are_pairs);
     let reading = match options.end_of_text {
         None => reading,
         Some(ends) if ends == EndOfText::None || tokenizer.end_of_text().is_some() => {
@@ -50,6 +51,9 @@ pub(super) fn resumed(
         _ if own.is_some() => {
             let own = own.unwrap_or_default();
             Some(Input::of_bytes(recipe.reward.clone(), own, reading)?)
+        }
+        true if untrained && are_pairs => {
+            return usage(message!("{dpo} needs pairs of answers: name them with {data}"));
         }
         true if untrained && rewards => {
             let judge = &recipe.reward;
@@ -100,9 +104,13 @@ pub(super) fn resumed(
         recipe.val_frac = 0.0; // trained on all of {data} from now on
     }
     check_kind_of_data(&options.given, &input)?;
+    if are_pairs {
+        let (data, pairs) = pairs(input, recipe, tokenizer)?;
+        return Ok((data, Ground { pairs: Some(Arc::new(pairs)), ..Ground::default() }));
+    }
     if rewards {
         let (data, questions) = questions(input, recipe, context, tokenizer)?;
-        return Ok((data, Some(questions)));
+        return Ok((data, Ground { questions: Some(Arc::new(questions)), ..Ground::default() }));
     }
     if let Some(chats) = input.chats() {
         *tokenizer = tokenizers::talking(tokenizer.clone(), None, false)?;
@@ -110,7 +118,8 @@ pub(super) fn resumed(
             recipe.seq_len = fitted(&chats.lengths(&**tokenizer)?).min(context);
         }
     }
-    Ok((Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)?, None))
+    let data = Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)?;
+    Ok((data, Ground::default()))
 }
 
 /// The text of the run whose checkpoint is at `path`, as far as its folder remembers it.

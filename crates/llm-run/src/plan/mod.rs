@@ -65,7 +65,9 @@ impl Plan {
         check_savable(&plan.trainer, plan.tokenizer.as_ref())?;
         plan.forget = options.forget.as_ref().map(|file| to_forget(&plan, file)).transpose()?;
         plan.notes.extend(without_a_place(options));
-        check_watches(options, plan.data.as_ref().is_none_or(|data| data.val.is_some()))?;
+        let unseen = plan.ground.pairs.as_ref().is_some_and(|pairs| pairs.has_unseen());
+        let measured = plan.data.as_ref().is_none_or(|data| data.val.is_some() || unseen);
+        check_watches(options, measured)?;
         Ok(plan)
     }
 }

@@ -25,7 +25,6 @@ use llm_core::train::Trainer;
 use llm_core::{AttentionSpec, Config, message};
 use std::fmt::Display;
 use std::path::Path;
-use std::sync::Arc;
 
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
@@ -51,18 +50,24 @@ pub fn taken_up(models: &Models, options: &Options, loaded: Loaded, path: &Path)
         asked => asked,
     };
     let rewards = rewarded::begins(options, &loaded.run);
-    let Some(rank) = rank else {
-        let loaded = if rewards { rewarded::begun(models, options, loaded)? } else { loaded };
-        let plan = going_on(models, options, loaded, path)?;
-        return Ok(Plan { begins: rewards, ..plan });
+    let loaded = match rewards {
+        true => rewarded::begun(models, options, loaded, rank)?,
+        false => loaded,
     };
+    let begins = rewards || rank.is_some();
     let mut options = options.clone();
-    if options.epochs.is_none() && !options.given.contains_key("steps") {
-        options.epochs = Some(1.0);
+    if begins && options.epochs.is_none() && !options.given.contains_key("steps") {
+        options.epochs = match rewards {
+            true => rewarded::epochs(&loaded.run.recipe),
+            false => Some(1.0),
+        };
     }
-    let loaded = adapter::begun(models, &options, loaded, rank, path)?;
+    let loaded = match rank {
+        Some(rank) => adapter::begun(models, &options, loaded, (rank, rewards), path)?,
+        None => loaded,
+    };
     let plan = going_on(models, &options, loaded, path)?;
-    Ok(Plan { begins: true, ..plan })
+    Ok(Plan { begins, ..plan })
 }
 
 /// A run that was loaded, or made otherwise, goes on; errors call it `path`.
@@ -79,6 +84,7 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     own.map_err(named_by_option)?;
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     adapter::check_optimizer(&loaded.run.model, &recipe)?;
+    rewarded::check_recipe(given, &recipe, config.dropout)?;
     let text = TextDefaults::choose(options.preset);
     let mut plan = Plan { loaded: Some(path.into()), notes, text, ..loaded.into() };
     plan.steps = recipe.total_steps.saturating_sub(plan.trainer.step);
@@ -90,6 +96,13 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
     let is_new = adapter::is_new(&plan.trainer);
     if learns || options.reads || !options.data.is_empty() {
         read_data(models, options, path, &mut plan)?;
+    }
+    if learns {
+        let model = &plan.trainer.model;
+        plan.ground.start = rewarded::start(models, options, &plan.trainer, path)?;
+        if plan.ground.start.is_some() && model.adapter().is_none() {
+            plan.memory += 4 * model.parameter_count();
+        }
     }
     let recipe = &plan.trainer.recipe;
     let other_text = before != DataSource::NONE && before != recipe.data;
@@ -197,16 +210,17 @@ fn read_data(models: &Models, options: &Options, path: &Path, plan: &mut Plan) -
     };
     let files = if rewarded::has_own_questions(recipe) { TextFiles::default() } else { files };
     let read = data::resumed(options, &files, recipe, tokenizer, learns, path, context)?;
-    let (data, questions) = read;
-    (plan.data, plan.questions) = (Some(data), questions.map(Arc::new));
+    let (data, ground) = read;
+    (plan.data, plan.ground) = (Some(data), ground);
     if recipe.seq_len != seq_len {
         let [new, old] = [recipe.seq_len, seq_len].map(Value::from);
         plan.notes.push(Note::Replaces { option: "seq", new, old });
     }
     if learns {
-        let lengths = match &plan.questions {
-            Some(of) => vec![of.longest + of.most],
-            None => plan.data.as_ref().map_or_else(Vec::new, |data| data.train.row_lengths()),
+        let lengths = match (&plan.ground.questions, &plan.ground.pairs) {
+            (Some(of), _) => vec![of.longest + of.most],
+            (_, Some(of)) => vec![of.longest()],
+            _ => plan.data.as_ref().map_or_else(Vec::new, |data| data.train.row_lengths()),
         };
         plan.memory = checked_memory(models, options, trainer, true, &lengths)?;
     }

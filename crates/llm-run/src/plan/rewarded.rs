@@ -1,25 +1,35 @@
 //! A run in which a model learns from rewards.
 
 use super::checks::named_by_option;
-use super::loaded::Loaded;
+use super::loaded::{Loaded, load_on};
 use crate::device::Device;
-use crate::error::{Result, option, usage};
+use crate::error::{Result, RunError, option, usage};
+use crate::folder::{START, to_load};
 use crate::models::Models;
 use crate::options::Options;
 use crate::rewards::{Judge, SETTINGS, own_questions};
-use crate::settings;
-use llm_core::message;
+use crate::settings::{self, Given};
+use llm_core::base::Message;
 use llm_core::optim::{AdamW, Schedule, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::settings::{RECIPE, Value};
 use llm_core::train::Trainer;
+use llm_core::{TinyGPT, message};
 use llm_formats::imported::fine_tuning;
+use std::path::Path;
 
 /// Steps, questions of a step and the peak of the rate, where they are not given: sums of two numbers of two digits
 /// come from half to nearly all right.
 const STEPS: u64 = 600;
 const QUESTIONS: usize = 32;
 const RATE: f32 = 6e-4;
+/// Pairs of a step, the peak of the rate, passes and β, where a run learns from pairs.
+const PAIRS: usize = 16;
+const RATE_OF_PAIRS: f32 = 1e-4;
+const EPOCHS: f64 = 3.0;
+const BETA: f32 = 0.1;
+/// How many times the rate of all weights that of an adapter is.
+const ADAPTER: f32 = 5.0;
 
 /// The judge that is asked for.
 fn asked(options: &Options) -> Option<&str> {
@@ -44,6 +54,9 @@ pub(super) fn check(options: &Options) -> Result<()> {
     let Some(judge) = asked(options) else {
         return if options.load.is_none() { check_about(options) } else { Ok(()) };
     };
+    if options.load.is_none() && judge == Judge::PAIRS {
+        return usage(message!("{dpo} needs a model that answers: name it with {load}"));
+    }
     if options.load.is_none() {
         return usage(message!(
             "{reward} {} needs a model that answers: name it with {load}",
@@ -54,7 +67,7 @@ pub(super) fn check(options: &Options) -> Result<()> {
     let unfit = [
         ("time", options.time.is_some()),
         ("overfit", options.overfit),
-        ("epochs", options.epochs.is_some()),
+        ("epochs", options.epochs.is_some() && judge != Judge::PAIRS),
         ("val", !options.val.is_empty()),
         ("loss_on", options.given.contains_key("loss_on")),
         ("data", own && !options.data.is_empty()),
@@ -62,6 +75,9 @@ pub(super) fn check(options: &Options) -> Result<()> {
     match unfit.into_iter().find(|(_, given)| *given) {
         Some(("data", _)) => {
             usage(message!("{reward} {} has its own questions: leave {data} out", judge))
+        }
+        Some((name, _)) if judge == Judge::PAIRS => {
+            usage(message!("{} is for a run that learns from data: leave {dpo} out", option(name)))
         }
         Some((name, _)) => usage(message!(
             "{} is for a run that learns from data: leave {reward} out",
@@ -71,10 +87,95 @@ pub(super) fn check(options: &Options) -> Result<()> {
     }
 }
 
+/// Refuses settings that a run which learns so has no use for, or cannot learn with.
+pub(super) fn check_recipe(given: &Given, recipe: &Recipe, dropout: f32) -> Result<()> {
+    let are_pairs = recipe.reward == Judge::PAIRS;
+    let [_, of_answers @ .., _] = SETTINGS;
+    let idle = of_answers.into_iter().find(|name| are_pairs && given.contains_key(*name));
+    let blurs = compares(recipe) || (!recipe.reward.is_empty() && recipe.updates > 1);
+    match idle {
+        Some(name) => usage(message!(
+            "{} is about answers that the model writes, of which {dpo} has none",
+            option(name)
+        )),
+        None if are_pairs && recipe.beta == 0.0 => {
+            usage(message!("{beta} 0 teaches nothing from pairs of answers: give more"))
+        }
+        None if given.contains_key("clip_ratio") && recipe.updates == 1 => usage(message!(
+            "{clip_ratio} is about several updates of one batch of answers: it needs {updates}"
+        )),
+        None if blurs && dropout > 0.0 => usage(message!(
+            "{dropout} {}: probabilities are compared, which it blurs; leave it out, or give 0",
+            dropout
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Passes over the data where no steps are given, in a run whose steps are counted by them.
+pub(super) fn epochs(recipe: &Recipe) -> Option<f64> {
+    (recipe.reward == Judge::PAIRS).then_some(EPOCHS)
+}
+
+/// Whether a run compares with the weights of its start.
+fn compares(recipe: &Recipe) -> bool {
+    recipe.reward == Judge::PAIRS || (!recipe.reward.is_empty() && recipe.beta > 0.0)
+}
+
+/// The weights of a run's start, where it compares with them: those under its adapter, or a file beside its
+/// checkpoints.
+pub(super) fn start(
+    models: &Models,
+    options: &Options,
+    run: &Trainer,
+    path: &Path,
+) -> Result<Option<TinyGPT>> {
+    let Trainer { model, recipe, .. } = run;
+    if !compares(recipe) {
+        return Ok(None);
+    }
+    let is_start = |of: &TinyGPT| hex(of) == recipe.start;
+    let own = model.without_adapter();
+    if is_start(&own) {
+        return Ok(Some(own));
+    }
+    if recipe.start.is_empty() || model.adapter().is_some() {
+        return usage(message!(
+            "{beta} {}: the run began without it, so the weights of its start are not kept; leave it out, \
+             or begin a new run",
+            recipe.beta
+        ));
+    }
+    let beside = path.with_file_name(START);
+    let file = options.base.as_deref().map_or(Ok(beside), to_load)?;
+    let refused = |why: Message| {
+        RunError::Data(message!(
+            "the weights that the run began with, BLAKE3 {}..; '{}': {}; name their file with {base}",
+            recipe.start[..16].to_string(),
+            file.display(),
+            why
+        ))
+    };
+    if !file.is_file() {
+        return Err(refused(message!("there is no such file")));
+    }
+    let model = load_on(models, &file, None)?.run.model;
+    let other = || refused(message!("its weights have {}", hex(&model)[..16].to_string()));
+    if is_start(&model) { Ok(Some(model)) } else { Err(other()) }
+}
+
+/// BLAKE3 of a model's weights.
+fn hex(model: &TinyGPT) -> String {
+    model.weights_blake3().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Refuses settings of rewards where there are none.
 fn check_about(options: &Options) -> Result<()> {
     let [_, about @ ..] = SETTINGS;
     match about.into_iter().find(|name| options.given.contains_key(*name)) {
+        Some("beta") => {
+            usage(message!("{beta} is about rewards and pairs: it needs {reward} or {dpo}"))
+        }
         Some(name) => usage(message!("{} is about rewards: it needs {reward}", option(name))),
         None => Ok(()),
     }
@@ -95,6 +196,16 @@ pub(super) fn check_loaded(options: &Options, run: &Trainer) -> Result<()> {
             "{reward}: what the program says is kept in the run's folder; name that with {out}, in place of {save}"
         ));
     }
+    let beta = match options.given.get("beta") {
+        Some(Value::Float(beta)) => *beta,
+        _ => run.recipe.beta,
+    };
+    let in_file = run.model.adapter().is_some() || options.lora.is_some();
+    if no_folder && !in_file && (judge == Judge::PAIRS || beta > 0.0) {
+        return usage(message!(
+            "the weights of the start are kept in the run's folder; name that with {out}, in place of {save}"
+        ));
+    }
     Ok(())
 }
 
@@ -103,12 +214,23 @@ pub(super) fn begins(options: &Options, run: &Trainer) -> bool {
     asked(options).is_some_and(|judge| judge != run.recipe.reward)
 }
 
-/// A run at its start, in which what was loaded learns from rewards.
-pub(super) fn begun(models: &Models, options: &Options, loaded: Loaded) -> Result<Loaded> {
-    let Loaded { run, tokenizer, .. } = loaded;
+/// A run at its start, in which what was loaded learns from rewards, or an adapter of this rank beside it does.
+pub(super) fn begun(
+    models: &Models,
+    options: &Options,
+    loaded: Loaded,
+    rank: Option<usize>,
+) -> Result<Loaded> {
+    let Loaded { mut run, tokenizer, .. } = loaded;
     let config = run.model.config();
+    let (batch_size, rate, beta) = match asked(options) {
+        Some(Judge::PAIRS) => (PAIRS, RATE_OF_PAIRS, BETA),
+        _ => (QUESTIONS, RATE, 0.0),
+    };
+    let rate = if rank.is_some() { ADAPTER * rate } else { rate };
     let mut recipe = Recipe {
-        batch_size: QUESTIONS,
+        batch_size,
+        beta,
         seq_len: config.seq_len,
         total_steps: STEPS,
         optimizer: AdamW::NAME.into(),
@@ -117,13 +239,25 @@ pub(super) fn begun(models: &Models, options: &Options, loaded: Loaded) -> Resul
     };
     // Until the steps are counted.
     recipe.schedule =
-        Schedule { kind: ScheduleKind::Linear, min_lr: 0.0, ..Schedule::constant(RATE) };
+        Schedule { kind: ScheduleKind::Linear, min_lr: 0.0, ..Schedule::constant(rate) };
     recipe.schedule.decay_steps = STEPS;
     recipe.hyperparameters.weight_decay = 0.0;
     let given = &options.given;
     let fill =
         settings::fill(RECIPE, &mut recipe, |setting, _, _| given.get(setting.name).cloned());
     fill.map_err(named_by_option)?;
+    if compares(&recipe) {
+        if run.model.adapter().is_some() {
+            return usage(message!(
+                "the model has an adapter, and would be compared with the weights under it: make one model of \
+                 both first, with the verb export"
+            ));
+        }
+        recipe.start = hex(&run.model);
+    }
+    if compares(&recipe) || recipe.updates > 1 {
+        run.model.set_dropout(0.0)?;
+    }
     let run = Trainer::with_optimizers(run.model, recipe, models.optimizers)?;
     Ok(Loaded { run, tokenizer, has_optimizer: false })
 }

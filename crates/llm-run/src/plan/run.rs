@@ -8,7 +8,7 @@ use crate::error::{Result, RunError};
 use crate::folder::{Target, is_same};
 use crate::note::Note;
 use crate::options::Options;
-use crate::rewards::Questions;
+use crate::rewards::Ground;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
@@ -27,8 +27,8 @@ pub struct Plan {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// The training data; absent when there is no training, and no probe asks for it.
     pub data: Option<Data>,
-    /// The questions of a run that learns from rewards.
-    pub questions: Option<Arc<Questions>>,
+    /// What a run that learns from rewards, or from pairs, has in place of its data.
+    pub ground: Ground,
     /// The text that shows what the model forgets, by its name.
     pub forget: Option<(String, Validation)>,
     /// Where the text comes from.
@@ -74,7 +74,7 @@ impl From<Loaded> for Plan {
             steps: 0,
             tokenizer,
             data: None,
-            questions: None,
+            ground: Ground::default(),
             forget: None,
             files: TextFiles::default(),
             loaded: None,

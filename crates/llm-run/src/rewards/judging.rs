@@ -1,14 +1,15 @@
 //! The step of a run that learns from rewards: the model writes answers in place of the data's, they are judged, and
 //! whoever works on steps learns from them.
 
+use super::objective::{Compared, sums, weighed};
 use super::program::{Program, told};
 use super::writing::{Attempt, advantages, answers, learned};
-use super::{Judge, Questions};
+use super::{Judge, Pairs, Questions};
 use crate::error::{Kind, RunError};
 use crate::log::{Rewarded, Said};
 use llm_core::autograd::Gradients;
 use llm_core::model::{Batch, Origin};
-use llm_core::optim::Optimizer;
+use llm_core::optim::{Optimizer, clip_scale};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Work};
@@ -17,28 +18,50 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rewards of the last step, for whoever reports them; taken once.
+/// What a step found out: the rewards of its answers, or what the model makes of its pairs.
+pub type Found = (Option<Rewarded>, Option<Compared>);
+
+/// What the last step found out, for whoever reports it; taken once.
 #[derive(Clone, Debug, Default)]
-pub struct Latest(Arc<Mutex<Option<Rewarded>>>);
+pub struct Latest(Arc<Mutex<Found>>);
 
 impl Latest {
-    /// Rewards of the last step, if they were not taken.
-    pub fn take(&self) -> Option<Rewarded> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// What the last step found out, if it was not taken.
+    pub fn take(&self) -> Found {
+        self.with(std::mem::take)
     }
 
-    fn put(&self, rewarded: Rewarded) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(rewarded);
+    fn with<T>(&self, change: impl FnOnce(&mut Found) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Workers of a step, with answers and their rewards in place of data.
+/// What a run learns from in place of its data.
+#[derive(Clone, Debug, Default)]
+pub struct Ground {
+    /// Questions that are answered; none where it learns from pairs.
+    pub questions: Option<Arc<Questions>>,
+    /// Pairs of answers.
+    pub pairs: Option<Arc<Pairs>>,
+    /// The weights of its start, where something is compared with them.
+    pub start: Option<TinyGPT>,
+}
+
+/// Workers of a step, with answers and their rewards, or pairs of answers, in place of data.
 pub struct Judging<'a> {
     work: &'a mut dyn Work,
-    questions: &'a Questions,
+    ground: Ground,
     tokenizer: Arc<dyn Tokenizer>,
     group: usize,
     scaled: bool,
+    updates: u32,
+    /// ε of ratios, and β.
+    limits: [f32; 2],
+    /// The largest norm of a gradient.
+    clip: f32,
+    /// The answers of this step, for its other updates.
+    kept: Vec<Kept>,
+    step: u64,
     /// Micro-batches of a step, and questions of each.
     shape: [usize; 2],
     judge: Judge,
@@ -55,6 +78,9 @@ impl fmt::Debug for Judging<'_> {
     }
 }
 
+/// Tokens of the answers to a micro-batch, and the sum of their entropies.
+type Length = [f64; 2];
+
 /// What a rank has of a step.
 #[derive(Default)]
 struct Part {
@@ -62,13 +88,22 @@ struct Part {
     said: Vec<Said>,
 }
 
+/// Answers whose weights are the advantages, and ln p of their tokens.
+struct Kept {
+    batch: Batch,
+    /// By the weights that wrote them.
+    old: Vec<f32>,
+    /// By those of the start, where they count.
+    start: Vec<f32>,
+}
+
 impl<'a> Judging<'a> {
-    /// Has `work` learn from rewards. `known` is what a program said in earlier commands of this run; the first
-    /// rank's counts.
+    /// Has `work` learn from rewards, or pairs. `known` is what a program said in earlier commands of this run; the
+    /// first rank's counts.
     pub fn new(
         work: &'a mut dyn Work,
         recipe: &Recipe,
-        questions: &'a Questions,
+        ground: Ground,
         tokenizer: Arc<dyn Tokenizer>,
         known: Vec<Rewarded>,
     ) -> Judging<'a> {
@@ -76,10 +111,15 @@ impl<'a> Judging<'a> {
         let known = known.into_iter().filter(|of| !of.said.is_empty());
         Judging {
             work,
-            questions,
+            ground,
             tokenizer,
             group: recipe.group as usize,
             scaled: recipe.scaled,
+            updates: recipe.updates,
+            limits: [recipe.clip_ratio, recipe.beta],
+            clip: recipe.clip,
+            kept: Vec::new(),
+            step: 0,
             shape: [recipe.accum as usize, recipe.batch_size],
             judge,
             program: None,
@@ -100,7 +140,7 @@ impl<'a> Judging<'a> {
 
     /// What is known of a step, of all micro-batches: rank 0 says it.
     fn known(&mut self, step: u64) -> Result<Vec<Said>> {
-        if self.judge == Judge::Exact {
+        if !matches!(self.judge, Judge::Program(_)) {
             return Ok(Vec::new());
         }
         let (micro_batches, rows) = (self.shape[0], self.rows());
@@ -118,12 +158,18 @@ impl<'a> Judging<'a> {
     }
 
     /// The answers of this rank's micro-batches, judged.
-    fn judged(&mut self, model: &TinyGPT, batches: &[Batch], known: &[Said]) -> Result<Part> {
+    fn judged(
+        &mut self,
+        model: &TinyGPT,
+        questions: &Questions,
+        batches: &[Batch],
+        known: &[Said],
+    ) -> Result<Part> {
         let mut part = Part::default();
         for batch in batches {
-            let Judging { questions, tokenizer, group, .. } = self;
+            let Judging { tokenizer, group, .. } = self;
             let written = answers(model, batch, *group, questions, &**tokenizer)?;
-            let said = self.said(&written, known).map_err(|why| {
+            let said = self.said(questions, &written, known).map_err(|why| {
                 let Judge::Program(command) = &self.judge else {
                     return Error::Hook(why.to_string().into());
                 };
@@ -137,19 +183,19 @@ impl<'a> Judging<'a> {
 
     fn said(
         &mut self,
+        questions: &Questions,
         written: &[Attempt],
         known: &[Said],
     ) -> Result<Said, llm_core::base::Message> {
         let Judge::Program(command) = &self.judge else {
             let right = |of: &Attempt| {
-                let expected =
-                    self.questions.texts.get(&of.prompt).and_then(|(_, of)| of.as_deref());
+                let expected = questions.texts.get(&of.prompt).and_then(|(_, of)| of.as_deref());
                 of.ended && expected == Some(&of.text)
             };
             let rewards = written.iter().map(|of| f64::from(u8::from(right(of)))).collect();
             return Ok(Said { asked: 0, rewards });
         };
-        let told = told(written, self.questions);
+        let told = told(written, questions);
         let asked = u64::from_le_bytes(
             *blake3::hash(told.as_bytes()).as_bytes().first_chunk().unwrap_or(&[0; 8]),
         );
@@ -169,7 +215,7 @@ impl<'a> Judging<'a> {
         mine: &Result<Part>,
         stopped: bool,
         micro_batches: usize,
-    ) -> Result<Option<Vec<(Said, u64)>>> {
+    ) -> Result<Option<Vec<(Said, Length)>>> {
         let code = match mine {
             _ if stopped => STOPPED,
             Ok(_) => 0,
@@ -182,8 +228,10 @@ impl<'a> Judging<'a> {
             let part = mine.as_ref().ok();
             bytes.extend(to_bytes(part.and_then(|part| part.said.get(i)).unwrap_or(&unknown)));
             let answers = part.and_then(|part| part.answers.get(i));
-            let tokens: usize = answers.into_iter().flatten().map(|of| of.tokens.len()).sum();
-            bytes.extend((tokens as u64).to_le_bytes());
+            let answers = || answers.into_iter().flatten();
+            let tokens: usize = answers().map(|of| of.tokens.len()).sum();
+            bytes.extend((tokens as f64).to_le_bytes());
+            bytes.extend(answers().map(|of| of.entropy).sum::<f64>().to_le_bytes());
         }
         let all = self.work.gather(&bytes)?;
         let ranks = || all.chunks_exact(bytes.len());
@@ -193,35 +241,142 @@ impl<'a> Judging<'a> {
         if ranks().any(|of| of[0] == STOPPED) {
             return Ok(None);
         }
-        let size = 8 * (2 + self.rows());
+        let size = 8 * (3 + self.rows());
         let of_rank = |of: &'_ [u8]| {
             of[1..]
                 .chunks_exact(size)
                 .map(|of| {
-                    let (said, tokens) = of.split_at(size - 8);
-                    (from_bytes(said), from_bytes(tokens).asked)
+                    let (said, length) = of.split_at(size - 16);
+                    let number = |bytes: &[u8]| {
+                        bytes.first_chunk().map_or(0.0, |of| f64::from_le_bytes(*of))
+                    };
+                    (from_bytes(said), [number(length), number(&length[8..])])
                 })
                 .collect::<Vec<_>>()
         };
         Ok(Some(ranks().flat_map(of_rank).collect()))
     }
 
-    fn report(&self, step: u64, all: Vec<(Said, u64)>) {
+    fn report(&self, step: u64, all: Vec<(Said, Length)>) {
         let rewards = || all.iter().flat_map(|(said, _)| &said.rewards);
         let n = rewards().count().max(1) as f64;
+        let sum = |of: usize| all.iter().map(|(_, length)| length[of]).sum::<f64>();
         let groups: Vec<&[f64]> =
             all.iter().flat_map(|(said, _)| said.rewards.chunks_exact(self.group)).collect();
         let differ = groups.iter().filter(|of| of.iter().any(|r| r != &of[0])).count();
-        self.latest.put(Rewarded {
+        let rewarded = Rewarded {
             step: step + 1,
             reward: rewards().sum::<f64>() / n,
             differ: differ as f64 / groups.len().max(1) as f64,
-            length: all.iter().map(|(_, tokens)| tokens).sum::<u64>() as f64 / n,
+            length: sum(0) / n,
+            entropy: sum(1) / sum(0).max(1.0),
             said: match self.judge {
-                Judge::Exact => Vec::new(),
                 Judge::Program(_) => all.into_iter().map(|(said, _)| said).collect(),
+                Judge::Exact | Judge::Pairs => Vec::new(),
             },
+            kl: None,
+            clipped: None,
+        };
+        self.latest.with(|found| found.0 = Some(rewarded));
+    }
+
+    /// Learns from the questions of batches: answers are written and judged.
+    fn of_questions(
+        &mut self,
+        model: &TinyGPT,
+        questions: &Questions,
+        of: &mut Batches<'_>,
+        step: u64,
+    ) -> Result<StepSum> {
+        let count = of.len();
+        let (mut batches, mut stopped) = (Vec::new(), false);
+        for batch in of {
+            match batch {
+                Err(Error::Stopped { .. }) => stopped = true,
+                batch => batches.push(batch?),
+            }
+            if stopped {
+                break;
+            }
+        }
+        let known = self.known(step)?;
+        let mine = match stopped {
+            true => Ok(Part::default()),
+            false => self.judged(model, questions, &batches, &known),
+        };
+        let all = self.together(&mine, stopped, count);
+        let part = mine?;
+        let Some(all) = all? else { return Err(Error::Stopped { step }) };
+        let (group, scaled, most) = (self.group, self.scaled, questions.most);
+        let each = batches.iter().zip(&part.answers).zip(&part.said);
+        let learned = each.map(|((batch, answers), said)| {
+            let Origin { first_row, step_rows, .. } = batch.origin;
+            let [first_row, step_rows] = [first_row, step_rows].map(|rows| rows * group as u64);
+            let origin = Origin { first_row, step_rows, ..batch.origin };
+            learned(answers, &advantages(&said.rewards, group, scaled), origin, most)
         });
+        let learned: Vec<Batch> = learned.collect();
+        self.report(step, all);
+        if self.updates == 1 && self.ground.start.is_none() {
+            return self.work.gradients(model, &mut learned.into_iter().map(Ok), step);
+        }
+        let kept = learned.into_iter().map(|batch| {
+            let start = self.ground.start.as_ref().map(|start| start.log_probs(&batch));
+            let (old, start) = (model.log_probs(&batch)?, start.unwrap_or(Ok(Vec::new()))?);
+            Ok(Kept { batch, old, start })
+        });
+        (self.kept, self.step) = (kept.collect::<Result<_>>()?, step);
+        self.update_of_kept(model, true)
+    }
+
+    /// The gradient of an update of the kept answers, of which `first` is by the weights that wrote them.
+    fn update_of_kept(&mut self, model: &TinyGPT, first: bool) -> Result<StepSum> {
+        let mut mine = Vec::new();
+        let batches = self.kept.iter().map(|Kept { batch, old, start }| {
+            let now = if first { old.clone() } else { model.log_probs(batch)? };
+            let (batch, sums) = weighed(batch.clone(), [&now, old, start], self.limits);
+            mine.extend(sums.iter().flat_map(|x| x.to_le_bytes()));
+            Ok(batch)
+        });
+        let batches: Vec<Result<Batch>> = batches.collect();
+        let all = batches.iter().flatten().find_map(|batch| batch.step_targets);
+        let (gradients, _, n) = self.work.gradients(model, &mut batches.into_iter(), self.step)?;
+        let ([kl, beyond, tokens, sum], updates) =
+            (sums(&self.work.gather(&mine)?), f64::from(self.updates - 1));
+        let compares = self.ground.start.is_some();
+        self.latest.with(|(found, _)| {
+            let Some(found) = found else { return };
+            if first && compares {
+                found.kl = Some(kl / tokens.max(1.0));
+            }
+            if updates > 0.0 {
+                *found.clipped.get_or_insert(0.0) += beyond / tokens.max(1.0) / updates;
+            }
+        });
+        Ok((gradients, sum / all.unwrap_or(1).max(1) as f64, n))
+    }
+
+    /// Learns from the pairs whose numbers are in the place of batches.
+    fn of_pairs(
+        &mut self,
+        model: &TinyGPT,
+        pairs: &Pairs,
+        of: &mut Batches<'_>,
+        step: u64,
+    ) -> Result<StepSum> {
+        let why = message!("pairs without the weights of their start");
+        let start = self.ground.start.as_ref().ok_or_else(|| Error::config("beta", why))?;
+        let (count, mut mine) = (self.shape[1], Vec::new());
+        let mut batches = of.map(|batch| {
+            let (batch, sums) = pairs.learned([model, start], batch?.origin, count)?;
+            mine.extend(sums.bytes());
+            Ok(batch)
+        });
+        let (gradients, _, n) = self.work.gradients(model, &mut batches, step)?;
+        let all = self.work.gather(&mine)?;
+        let found = Compared::mean(&all);
+        self.latest.with(|latest| latest.1 = Some(found));
+        Ok((gradients, found.loss, n))
     }
 }
 
@@ -241,34 +396,10 @@ fn from_bytes(bytes: &[u8]) -> Said {
 
 impl Work for Judging<'_> {
     fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum> {
-        let count = of.len();
-        let (mut batches, mut stopped) = (Vec::new(), false);
-        for batch in of {
-            match batch {
-                Err(Error::Stopped { .. }) => stopped = true,
-                batch => batches.push(batch?),
-            }
-            if stopped {
-                break;
-            }
+        match (self.ground.pairs.clone(), self.ground.questions.clone()) {
+            (Some(pairs), _) => self.of_pairs(model, &pairs, of, step),
+            (None, questions) => self.of_questions(model, &questions.unwrap_or_default(), of, step),
         }
-        let known = self.known(step)?;
-        let mine = if stopped { Ok(Part::default()) } else { self.judged(model, &batches, &known) };
-        let all = self.together(&mine, stopped, count);
-        let part = mine?;
-        let Some(all) = all? else { return Err(Error::Stopped { step }) };
-        let (group, scaled, most) = (self.group, self.scaled, self.questions.most);
-        let each = batches.iter().zip(&part.answers).zip(&part.said);
-        let learned = each.map(|((batch, answers), said)| {
-            let Origin { first_row, step_rows, .. } = batch.origin;
-            let [first_row, step_rows] = [first_row, step_rows].map(|rows| rows * group as u64);
-            let origin = Origin { first_row, step_rows, ..batch.origin };
-            Ok(learned(answers, &advantages(&said.rewards, group, scaled), origin, most))
-        });
-        let learned: Vec<Result<Batch>> = learned.collect();
-        let sum = self.work.gradients(model, &mut learned.into_iter(), step)?;
-        self.report(step, all);
-        Ok(sum)
     }
 
     fn rewards(&self) -> bool {
@@ -291,7 +422,18 @@ impl Work for Judging<'_> {
         lr: f32,
         scale: f32,
     ) -> Result<()> {
-        self.work.update(model, optimizer, gradients, lr, scale)
+        self.work.update(model, optimizer, gradients, lr, scale)?;
+        for _ in 1..self.updates {
+            let (gradients, loss, _) = self.update_of_kept(model, false)?;
+            let norm = self.work.norm(model, &gradients)?;
+            if !(loss.is_finite() && norm.is_finite()) {
+                let (what, value) = (message!("the gradient norm"), norm as f32);
+                let step = self.step + 1;
+                return Err(Error::Diverged { what, value, step, lr, grad_norm: value });
+            }
+            self.work.update(model, optimizer, &gradients, lr, clip_scale(norm, self.clip))?;
+        }
+        Ok(())
     }
 
     fn check(&mut self, model: &TinyGPT, step: u64) -> Result<()> {

@@ -1,11 +1,18 @@
 //! Built-in questions, with their answers.
 
+use llm_stories::{FactKind, story};
 use serde_json::json;
+use std::collections::HashSet;
 
 /// Questions of a task.
 const QUESTIONS: usize = 10_000;
 /// Digits of a number that is sorted or reversed.
 const DIGITS: usize = 5;
+
+/// Seed of the stories that are asked about: no run's, unless it is asked for.
+const STORIES: u64 = 0x5eed_0fa5;
+/// Most bytes of a story up to its answer: the answer fits behind it into the window of stories.
+const LONGEST: usize = 220;
 
 /// The numbers below `end` once each, in an order that looks random: powers of a primitive root of a prime above it.
 fn shuffled(end: usize, [root, prime]: [usize; 2]) -> impl Iterator<Item = usize> {
@@ -19,6 +26,8 @@ pub fn own_questions(name: &str) -> Option<Vec<u8>> {
         "arithmetic" => shuffled(QUESTIONS, [4_321, 10_007]).map(sum).collect(),
         "sort" => numbers(|digits| digits.sort_unstable()).collect(),
         "reverse" => numbers(|digits| digits.reverse()).collect(),
+        "who-has" => stories(&[FactKind::Holder]).collect(),
+        "stories" => stories(&[FactKind::Holder, FactKind::Spot]).collect(),
         _ => return None,
     };
     let line = |(prompt, completion): (String, String)| {
@@ -42,6 +51,18 @@ fn numbers(change: fn(&mut [u8])) -> impl Iterator<Item = (String, String)> {
     })
 }
 
+/// Stories up to their last question, which is of one of these kinds.
+fn stories(kinds: &[FactKind]) -> impl Iterator<Item = (String, String)> {
+    let asked = move |i| {
+        let told = story(STORIES, i);
+        let (asked, answer) = told.text.trim_end().split_once('?')?;
+        let is_meant = told.facts.last().is_some_and(|fact| kinds.contains(&fact.kind));
+        (is_meant && asked.len() < LONGEST).then(|| (format!("{asked}?"), answer.into()))
+    };
+    let mut known = HashSet::new();
+    (0..).filter_map(asked).filter(move |(asked, _)| known.insert(asked.clone())).take(QUESTIONS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,10 +70,11 @@ mod tests {
 
     #[test]
     fn no_question_comes_twice_and_answers_are_right() {
-        for name in ["arithmetic", "sort", "reverse"] {
+        for name in ["arithmetic", "sort", "reverse", "who-has", "stories"] {
             let text = String::from_utf8(own_questions(name).unwrap()).unwrap();
             let all: BTreeSet<&str> = text.lines().collect();
             assert_eq!(all.len(), 10_000, "{name}");
+            assert!(all.iter().all(|line| line.len() < 256 + 32), "{name}");
         }
         let has = |name: &str, line: &str| {
             let text = String::from_utf8(own_questions(name).unwrap()).unwrap();

@@ -16,13 +16,18 @@ use std::sync::Arc;
 /// Most tokens of an answer where no answer is known.
 const UNKNOWN_LENGTH: usize = 64;
 
+/// Questions that are asked on the way.
+const FIXED: usize = 16;
+
 /// What is known of the questions of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Questions {
     /// Most tokens of an answer.
     pub most: usize,
     /// Most tokens of a question.
     pub longest: usize,
+    /// Some questions, evenly spaced: of those that are unseen, where there are any.
+    pub(super) fixed: Vec<Vec<TokenId>>,
     /// By the tokens of a question: its text, and the answer where one is known.
     pub(super) texts: HashMap<Vec<TokenId>, (String, Option<String>)>,
     /// Tokens behind which nothing is written; the first ends an answer.
@@ -52,6 +57,44 @@ impl Questions {
     /// Whether nothing follows a token, by itself.
     pub(super) fn is_over(&self, token: TokenId) -> bool {
         self.ends.contains(&token)
+    }
+}
+
+/// How a model is asked and answers: by the chat template that it has learned, or behind the question as it stands,
+/// up to the end of the line.
+pub(super) struct Manner {
+    format: Option<ChatFormat>,
+    /// What ends an answer.
+    end: String,
+}
+
+impl Manner {
+    pub fn of(tokenizer: &dyn Tokenizer) -> Manner {
+        let format = ChatFormat::own(tokenizer);
+        let end = format.as_ref().map_or("\n".into(), |format| format.end.clone());
+        Manner { format, end }
+    }
+
+    /// The tokens up to an answer.
+    ///
+    /// # Errors
+    /// What the template refuses; [`RunError::Data`] for several turns without one.
+    pub fn prompt(&self, turns: &[Turn], tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>> {
+        match (&self.format, turns) {
+            (Some(format), turns) => Ok(format.question(turns, tokenizer)?),
+            (None, [question]) => Ok(tokenizer.encode(question.content.as_bytes())?),
+            (None, _) => Err(RunError::Data(message!(
+                "a question of several turns is for a model that has learned conversations"
+            ))),
+        }
+    }
+
+    /// The tokens of an answer and of what ends it.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn answer(&self, answer: String, tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>> {
+        Ok(tokenizer.encode((answer + &self.end).as_bytes())?)
     }
 }
 
@@ -95,27 +138,23 @@ pub fn questions(
             name
         ));
     }
-    let format = ChatFormat::own(&**tokenizer);
-    let end = format.as_ref().map_or("\n".into(), |format| format.end.clone());
-    let (ends, stops) = match &format {
+    let manner = Manner::of(&**tokenizer);
+    let (ends, stops) = match &manner.format {
         Some(format) => (format.ends(), format.stops()),
         None => (tokenizer.end_of_text().into_iter().collect(), Stops::new([b"\n".to_vec()])),
     };
     let (mut texts, mut rows) = (HashMap::new(), Vec::new());
     for (turns, answer) in asked {
         let question = turns.last().map_or(String::new(), |turn| turn.content.clone());
-        let prompt = match &format {
-            Some(format) => format.question(&turns, &**tokenizer)?,
-            None => tokenizer.encode(question.as_bytes())?,
-        };
+        let prompt = manner.prompt(&turns, &**tokenizer)?;
         let known = answer.clone().unwrap_or_default();
-        rows.push((prompt.clone(), tokenizer.encode((known + &end).as_bytes())?));
+        rows.push((prompt.clone(), manner.answer(known, &**tokenizer)?));
         texts.entry(prompt).or_insert((question, answer));
     }
     let longest = rows.iter().map(|(prompt, _)| prompt.len()).max().unwrap_or(0);
     let most = match (recipe.answer_length as usize, judge) {
         (0, Judge::Exact) => 2 * rows.iter().map(|(_, answer)| answer.len()).max().unwrap_or(0),
-        (0, Judge::Program(_)) => UNKNOWN_LENGTH.min(context.saturating_sub(longest)),
+        (0, _) => UNKNOWN_LENGTH.min(context.saturating_sub(longest)),
         (most, _) => most,
     };
     if most == 0 || longest + most > context {
@@ -140,15 +179,18 @@ pub fn questions(
         recipe.group,
         most
     );
+    let asked = if val.is_empty() { &rows } else { &val };
+    let n = FIXED.min(asked.len());
+    let fixed = (0..n).map(|i| asked[i * asked.len() / n].0.clone()).collect();
     let val = judged
         .then(|| Ok::<_, RunError>(Validation::of(passages(&val)?, context, tokenizer.clone())))
         .transpose()?;
     let data = Data { train: passages(&rows)?, val, label, opening: None, chats: None };
-    Ok((data, Questions { most, longest, texts, ends, stops }))
+    Ok((data, Questions { most, longest, fixed, texts, ends, stops }))
 }
 
 /// Rows of questions and answers, of which the answers are targets.
-fn passages(rows: &[(Vec<TokenId>, Vec<TokenId>)]) -> Result<TokenDataset> {
+pub(super) fn passages(rows: &[(Vec<TokenId>, Vec<TokenId>)]) -> Result<TokenDataset> {
     let (mut tokens, mut is_target, mut windows) = (Vec::new(), Vec::new(), Vec::new());
     for (prompt, answer) in rows {
         windows.push(Window { start: tokens.len(), len: prompt.len() + answer.len() - 1 });

@@ -2,6 +2,8 @@
 
 use super::Questions;
 use llm_core::generate::{Sampling, Writers};
+use llm_core::kernels::cross_entropy::log_sum_exp;
+use llm_core::kernels::softmax;
 use llm_core::model::{Batch, Origin};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Result, TinyGPT, TokenId};
@@ -20,6 +22,8 @@ pub struct Attempt {
     pub text: String,
     /// Whether it came to its end.
     pub ended: bool,
+    /// Sum over its tokens of the entropy, in nats, of what they were drawn from.
+    pub entropy: f64,
 }
 
 /// `group` answers to each question of a batch, those to the first question first.
@@ -48,32 +52,60 @@ pub(super) fn answers(
         sample: (step * step_rows + first_row) * group as u64 + row as u64,
         ..Sampling::default()
     };
+    written(model, &prompts, group, sampling, questions, tokenizer)
+}
+
+/// `group` answers to each of these prompts; each is drawn as `sampling` of its number says.
+///
+/// # Errors
+/// As [`Writers::step`].
+pub(super) fn written(
+    model: &TinyGPT,
+    prompts: &[impl AsRef<[TokenId]>],
+    group: usize,
+    sampling: impl Fn(usize) -> Sampling,
+    questions: &Questions,
+    tokenizer: &dyn Tokenizer,
+) -> Result<Vec<Attempt>> {
     let n = prompts.len() * group;
-    let mut written: Vec<Vec<TokenId>> = vec![Vec::new(); n];
+    let mut written: Vec<(Vec<TokenId>, f64)> = vec![Default::default(); n];
     let mut writers = Writers::new(model, None, TOGETHER.min(n))?;
     let mut joined = 0;
     while joined < n || !writers.is_empty() {
         while joined < n && writers.room() > 0 {
-            writers.join(prompts[joined / group], questions.most, sampling(joined), false)?;
+            let prompt = prompts[joined / group].as_ref();
+            writers.join(prompt, questions.most, sampling(joined), false)?;
             joined += 1;
         }
         let mut over = Vec::new();
-        writers.step(|writer, choice, _| {
-            let (Some(choice), Some(tokens)) = (choice, written.get_mut(writer as usize)) else {
+        writers.step(|writer, choice, scores| {
+            let (Some(choice), Some(of)) = (choice, written.get_mut(writer as usize)) else {
                 return;
             };
+            let (tokens, sum) = of;
             tokens.push(choice.token);
+            *sum += entropy(scores);
             if questions.is_over(choice.token) || questions.said(tokens, tokenizer).1 {
                 over.push(writer);
             }
         })?;
         over.into_iter().for_each(|writer| writers.leave(writer));
     }
-    let answer = |(row, tokens): (usize, Vec<TokenId>)| {
+    let answer = |(row, (tokens, entropy)): (usize, (Vec<TokenId>, f64))| {
         let (text, ended) = questions.said(&tokens, tokenizer);
-        Attempt { prompt: prompts[row / group].to_vec(), tokens, text, ended }
+        let prompt = prompts[row / group].as_ref().to_vec();
+        Attempt { prompt, tokens, text, ended, entropy }
     };
     Ok(written.into_iter().enumerate().map(answer).collect())
+}
+
+/// −Σ p·ln p = ln Σ e^x − Σ p·x of the softmax p of scores x, in nats.
+fn entropy(scores: &[f32]) -> f64 {
+    let (mut p, mut lse) = (vec![0.0; scores.len()], [0.0]);
+    softmax::forward(&mut p, scores, scores.len());
+    log_sum_exp(&mut lse, scores, scores.len());
+    let of = |(p, x): (&f32, &f32)| if *p > 0.0 { f64::from(p * (lse[0] - x)) } else { 0.0 };
+    p.iter().zip(scores).map(of).sum()
 }
 
 /// What each reward is above the mean of its group; where it is `scaled`, over the standard deviation (n − 1) too.
@@ -93,27 +125,47 @@ pub fn advantages(rewards: &[f64], group: usize, scaled: bool) -> Vec<f64> {
 /// The batch in which each token of an answer has the answer's advantage as its weight. Its sum is divided by the
 /// tokens that all answers of the step could have had, `rows`·`most`, whoever writes the others.
 pub fn learned(answers: &[Attempt], advantages: &[f64], origin: Origin, most: usize) -> Batch {
-    let len = |of: &Attempt| of.prompt.len() + of.tokens.len() - 1;
-    let t = answers.iter().map(len).max().unwrap_or(0);
-    let n = answers.len() * t;
-    let (mut inputs, mut targets, mut weights) =
-        (vec![0; n], vec![Batch::IGNORED; n], vec![0.0; n]);
-    for (row, (answer, &advantage)) in answers.iter().zip(advantages).enumerate() {
-        let all = [&answer.prompt[..], &answer.tokens].concat();
-        let (start, last) = (row * t, all.len() - 1);
-        let first = answer.prompt.len() - 1;
-        inputs[start..start + last].copy_from_slice(&all[..last]);
-        targets[start + first..start + last].copy_from_slice(&all[first + 1..]);
-        weights[start + first..start + last].fill(advantage as f32);
+    let rows: Vec<_> = answers.iter().map(|of| (&of.prompt[..], &of.tokens[..])).collect();
+    let batch = answered(&rows);
+    let mut weights = vec![0.0; batch.targets.len()];
+    let t = batch.shape[1].max(1);
+    for ((weights, targets), advantage) in
+        weights.chunks_exact_mut(t).zip(batch.targets.chunks_exact(t)).zip(advantages)
+    {
+        let answer = weights.iter_mut().zip(targets).filter(|(_, of)| **of != Batch::IGNORED);
+        answer.for_each(|(weight, _)| *weight = *advantage as f32);
     }
     let step_targets = Some(origin.step_rows.saturating_mul(most as u64));
-    let batch = Batch::new(inputs, targets, [answers.len(), t]);
     Batch { weights: Some(weights), origin, step_targets, ..batch }
+}
+
+/// Questions, each with the tokens of an answer, which are targets.
+pub(super) fn answered(rows: &[(&[TokenId], &[TokenId])]) -> Batch {
+    let t = rows.iter().map(|(prompt, answer)| prompt.len() + answer.len() - 1).max().unwrap_or(0);
+    let n = rows.len() * t;
+    let (mut inputs, mut targets) = (vec![0; n], vec![Batch::IGNORED; n]);
+    for (row, (prompt, answer)) in rows.iter().enumerate() {
+        let all = [*prompt, *answer].concat();
+        let (start, last) = (row * t, all.len() - 1);
+        let first = prompt.len() - 1;
+        inputs[start..start + last].copy_from_slice(&all[..last]);
+        targets[start + first..start + last].copy_from_slice(&all[first + 1..]);
+    }
+    Batch::new(inputs, targets, [rows.len(), t])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entropy_is_that_of_the_softmax() {
+        assert!((entropy(&[2.0; 4]) - 4f64.ln()).abs() < 1e-6);
+        let p: [f64; 3] = [0.5, 0.25, 0.25];
+        let wanted: f64 = p.iter().map(|p| -p * p.ln()).sum();
+        assert!((entropy(&p.map(|p| p.ln() as f32 + 7.0)) - wanted).abs() < 1e-6);
+        assert!(entropy(&[0.0, -1e30]).abs() < 1e-6);
+    }
 
     #[test]
     fn advantages_are_above_and_below_their_own_groups_mean() {
@@ -132,6 +184,7 @@ mod tests {
             tokens: tokens.to_vec(),
             text: String::new(),
             ended: true,
+            entropy: 0.0,
         };
         let answers = [answer(&[1, 2], &[3, 4]), answer(&[5], &[6])];
         let origin = Origin { step_rows: 8, ..Origin::default() };

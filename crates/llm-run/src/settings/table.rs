@@ -12,7 +12,7 @@ use llm_core::settings::Value;
 /// Settings of core that a run may be asked for, in the order of a help. Keys, types and ranges are
 /// in the rows of `llm_core::settings`; how a setting is typed, where that is more than its name,
 /// is in `llm_cli::flags::spelled`, in the same order.
-pub const SETTINGS: [Setting; 33] = with_texts![
+pub const SETTINGS: [Setting; 36] = with_texts![
     /// Share of the data kept for validation, the last part [default: 0.1]
     /// zh: 留作验证的数据所占比例，取末尾 [默认：0.1]
     row("train.val_frac", "val_frac").starts(|start| Value::Double(start.of([0.1, 0.1, 0.0]))),
@@ -62,10 +62,10 @@ pub const SETTINGS: [Setting; 33] = with_texts![
     /// zh: 按什么次序学文本的窗口或各个故事
     row("train.order", "order")
         .starts(|start| Value::Text(start.of(["random", "passes", "random"]).into())),
-    /// With {load}: learn from rewards of answers that the model writes itself. arithmetic, sort and reverse have
-    /// their own questions; exact compares with the answers of {data}; anything else is a command, which gets a line
-    /// of JSON for each answer and prints a number for each
-    /// zh: 加 {load}：从自己回答的奖励里学。arithmetic、sort、reverse 自带题目；exact 比 --data 答案；否则是打分命令
+    /// With {load}: learn from rewards of answers that the model writes itself. arithmetic, sort, reverse, and who-has
+    /// and stories for the built-in stories have their own questions; exact compares with the answers of {data};
+    /// anything else is a command, which gets a line of JSON for each answer and prints a number for each
+    /// zh: 加 {load}：从奖励里学。arithmetic、sort、reverse、who-has、stories 自带题；exact 比 {data}；其他是命令
     row("train.reward", "reward").applies(rewarded),
     /// Answers to each question of a step, compared with each other [default: 8]
     /// zh: 一步里每个问题写几个回答，相互比较 [默认：8]
@@ -76,6 +76,17 @@ pub const SETTINGS: [Setting; 33] = with_texts![
     /// Divide rewards, less their mean, by their standard deviation (GRPO; without it Dr. GRPO)
     /// zh: 奖励减去均值后再除以标准差（GRPO；不除则是 Dr. GRPO）
     row("train.scaled", "scaled").applies(rewarded),
+    /// Updates of each batch of answers [default: 1]
+    /// zh: 每批回答更新几次 [默认：1]
+    row("train.updates", "updates").applies(rewarded),
+    /// With several updates: how far from 1 the ratio of a token's probability to that when it was written may be, and
+    /// still teach [default: 0.2]
+    /// zh: 更新多次时：词元的概率与写下它时相比，比值离 1 多远仍可学 [默认：0.2]
+    row("train.clip_ratio", "clip_ratio").applies(rewarded),
+    /// How strongly the model is held to the weights of its start: β of pairs, and of the KL distance with {reward}
+    /// [default: 0.1 with {dpo}, else 0]
+    /// zh: 把模型拉住、不离开起点权重的强度：成对学习的 β，也是 {reward} 的 KL 距离的 β [默认：用 {dpo} 时 0.1，否则 0]
+    row("train.beta", "beta").applies(rewarded),
     /// Probability that a number inside the model is dropped in training [default: 0]
     /// zh: 训练时模型内部的一个数被丢弃的概率 [默认：0]
     row("model.dropout", "dropout"),

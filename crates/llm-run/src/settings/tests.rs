@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 const NOT_ASKED_FOR: &[(&str, &str)] = &[
     ("model.vocab_size", "the tokenizer's"),
     ("model.norm_eps", "that of a model from elsewhere; a new one has core's"),
+    ("train.start", "that of the weights which a run began with"),
     ("train.eps", "the same, core's, whatever a run starts from"),
 ];
 

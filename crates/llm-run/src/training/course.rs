@@ -9,7 +9,7 @@ use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
-use crate::rewards::Latest;
+use crate::rewards::{Compared, Latest};
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SpikeGuard, StepReport, TimeLimit, Verdict, Work,
@@ -49,6 +49,10 @@ impl Training<'_> {
             differed: false,
         };
         course.run.face.event(&Event::Begin(plan.steps));
+        if trainer.step == 0 {
+            course.run.asked((&*trainer).into())?;
+            course.resume();
+        }
         match trainer.run(&data.train, &run, work, &mut course) {
             Ok(Ending::Interrupted) => {
                 work.before_saving(&trainer.model, trainer.optimizer.as_mut())?;
@@ -158,6 +162,18 @@ impl Course<'_, '_> {
     }
 }
 
+impl Training<'_> {
+    /// Asks the questions that stay the same, in a run that learns from rewards and has a folder.
+    pub(super) fn asked(&mut self, run: Snapshot<'_>) -> Result<()> {
+        let Training { face, store, .. } = self;
+        let Some(journal) = &mut store.journal else { return Ok(()) };
+        if let Some(moment) = journal.ask(run)? {
+            face.event(&Event::Asked(&moment));
+        }
+        Ok(())
+    }
+}
+
 impl Hooks for Course<'_, '_> {
     fn waits(&mut self) -> bool {
         self.guard.is_some() || self.run.deadline.is_some()
@@ -198,9 +214,9 @@ impl Hooks for Course<'_, '_> {
         self.after_first.get_or_insert_with(Instant::now);
         let Pace { done, total, rate, .. } = self.pace;
         let Training { face, store, rewards, .. } = &mut *self.run;
-        let rewards = rewards.as_ref().and_then(Latest::take);
-        let rewards = rewards.as_ref();
-        face.event(&Event::Step { report, done, total, rate, due, rewards });
+        let (rewards, pairs) = rewards.as_ref().map(Latest::take).unwrap_or_default();
+        let (rewards, pairs) = (rewards.as_ref(), pairs.as_ref());
+        face.event(&Event::Step { report, done, total, rate, due, rewards, pairs });
         if let Some(of) = rewards {
             self.differed |= of.differ > 0.0;
             if !self.differed && done == WITHOUT_DIFFERENCE.min(total) {
@@ -235,6 +251,10 @@ impl Hooks for Course<'_, '_> {
         run: Snapshot<'_>,
         work: &mut dyn Work,
     ) -> llm_core::Result<Option<Evaluation>> {
+        self.run.asked(run).map_err(RunError::in_hook)?;
+        if let Some(Compared { pairs, loss, accuracy, .. }) = self.run.compare(run, work)? {
+            return Ok(Some(Evaluation { loss, accuracy, tokens: pairs }));
+        }
         let Some(val) = &self.data.val else { return Ok(None) };
         let Training { face, clock, .. } = &mut *self.run;
         let size = [run.recipe.batch_size, PERIODIC_TOKENS];

@@ -10,6 +10,7 @@ use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
+use crate::rewards::{Compared, Ground};
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Ending, Trainer, Work};
 use std::path::Path;
@@ -18,6 +19,7 @@ impl Training<'_> {
     /// The steps, and the measurement after them.
     pub(super) fn train(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<Option<Report>> {
         let before = self.before(plan, work)?;
+        self.compare((&plan.trainer).into(), work)?;
         let ending = self.steps(plan, work)?;
         let step = plan.trainer.step;
         self.early = match ending {
@@ -31,6 +33,7 @@ impl Training<'_> {
         work.before_saving(model, optimizer.as_mut())?;
         // A measurement may take longer than the steps did: nothing is lost by it.
         self.save(plan)?;
+        self.asked((&plan.trainer).into())?;
         let report = self.measure(plan, work)?;
         self.forgotten(before, report.as_ref(), plan, work)?;
         Ok(report)
@@ -39,7 +42,13 @@ impl Training<'_> {
     /// The measurement after the last step.
     fn measure(&mut self, plan: &Plan, work: &mut dyn Work) -> Result<Option<Report>> {
         let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
-            self.face.event(&Event::Unmeasured);
+            match self.compare((&plan.trainer).into(), work)? {
+                Some(found) => {
+                    let trainer = &plan.trainer;
+                    self.store.keep_best(found.loss, trainer.into(), self.face)?;
+                }
+                None => self.face.event(&Event::Unmeasured),
+            }
             return Ok(None);
         };
         let trainer = &plan.trainer;
@@ -80,6 +89,22 @@ impl Training<'_> {
         let (step, clipped) = (trainer.step, trainer.recipe.clip > 0.0);
         self.face.event(&Event::Result { step, report: &report, on: val, model, clipped });
         Ok(Some(report))
+    }
+
+    /// What the model makes of the unseen pairs, which is said; nothing where there are none.
+    pub(super) fn compare(
+        &mut self,
+        run: Snapshot<'_>,
+        work: &mut dyn Work,
+    ) -> llm_core::Result<Option<Compared>> {
+        let Ground { pairs: Some(pairs), start: Some(start), .. } = &self.ground else {
+            return Ok(None);
+        };
+        let found = pairs.measured([run.model, start], run.recipe.batch_size, work)?;
+        if let Some(found) = &found {
+            self.face.event(&Event::Compared { step: run.step, unseen: found });
+        }
+        Ok(found)
     }
 
     /// After a signal: save and say so. What the command ends with.

@@ -5,9 +5,10 @@ use crate::budget::Unused;
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
 use crate::folder::Target;
-use crate::log::{Curves, Forgotten, Rewarded, Sample};
+use crate::log::{AnswerMoment, Curves, Forgotten, Rewarded, Sample};
 use crate::note::Note;
 use crate::plan::Plan;
+use crate::rewards::Compared;
 use crate::tokenizers::Watching;
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
@@ -52,6 +53,15 @@ pub enum Event<'a> {
         due: bool,
         /// The answers and their rewards, of a run that learns from these.
         rewards: Option<&'a Rewarded>,
+        /// What it made of the pairs of the step, of a run that learns from these.
+        pairs: Option<&'a Compared>,
+    },
+    /// Unseen pairs of answers were compared.
+    Compared {
+        /// Steps done.
+        step: u64,
+        /// What the model makes of them.
+        unseen: &'a Compared,
     },
     /// In all steps so far, this many, the answers to each question had one and the same reward: nothing was learned.
     Unrewarded {
@@ -60,6 +70,8 @@ pub enum Event<'a> {
         /// The mean reward.
         reward: f64,
     },
+    /// Questions that stay the same were asked, in a run that learns from rewards.
+    Asked(&'a AnswerMoment),
     /// The steps of a run of a given time are planned again, by what the first ones took. The flags that
     /// were chosen, with these steps, make the same run.
     PlannedAgain {

@@ -9,12 +9,13 @@ use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
 use crate::log::{
-    self, CONFIG, Curves, HeadMoment, PICTURE, Rewarded, Row, RunInfo, RunLog, RunResult, RunState,
-    Sample, StepLines,
+    self, AnswerMoment, CONFIG, Curves, HeadMoment, PICTURE, Rewarded, Row, RunInfo, RunLog,
+    RunResult, RunState, Sample, StepLine, StepLines,
 };
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::rewards::Asking;
 use llm_core::TinyGPT;
 use llm_core::base::Message;
 use llm_core::buffer;
@@ -25,6 +26,7 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{SpikeGuard, StepReport};
 use llm_lens::training_flops;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -44,8 +46,10 @@ pub(super) struct Journal {
     pub(super) samples: StepLines<Sample>,
     heads: StepLines<HeadMoment>,
     rewards: StepLines<Rewarded>,
-    /// The last step whose rewards are there.
-    rewarded: u64,
+    /// Rewards of steps that are done again, as they were before.
+    ahead: VecDeque<Rewarded>,
+    answers: StepLines<AnswerMoment>,
+    asking: Option<Asking>,
     causes: Causes,
     tokens: u64,
     pub(super) info: RunInfo,
@@ -95,7 +99,14 @@ impl Journal {
             &dir,
             if trainer.step == 0 && plan.begins { 0 } else { u64::MAX },
         )?;
-        let rewarded = rewards.all()?.last().map_or(0, |of| of.step);
+        let ahead = rewards.all()?.into_iter().filter(|of| of.step > trainer.step).collect();
+        if plan.begins {
+            log::put(&dir.join(AnswerMoment::NAME), "")?; // those before the first step are another run's
+        }
+        let answers = StepLines::open(&dir, trainer.step)?;
+        let said = answers.all()?;
+        let asking = plan.ground.questions.clone();
+        let asking = asking.map(|of| Asking::new(of, plan.tokenizer.clone(), said));
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens.unwrap_or(before);
         let begin = Instant::now();
@@ -114,7 +125,9 @@ impl Journal {
             samples,
             heads,
             rewards,
-            rewarded,
+            ahead,
+            answers,
+            asking,
             causes,
             tokens,
             info,
@@ -131,6 +144,7 @@ impl Journal {
         self.samples.moved_to(dir);
         self.heads.moved_to(dir);
         self.rewards.moved_to(dir);
+        self.answers.moved_to(dir);
         self.dir = dir.to_path_buf();
     }
 
@@ -146,7 +160,9 @@ impl Journal {
         self.samples = StepLines::open(&self.dir, done)?;
         self.heads = StepLines::open(&self.dir, done)?;
         self.rewards = StepLines::open(&self.dir, done)?;
-        self.rewarded = 0;
+        self.ahead.clear();
+        self.answers = StepLines::open(&self.dir, done)?;
+        self.asking.iter_mut().for_each(Asking::begin_again);
         self.write_info(RunState::Running)
     }
 
@@ -190,16 +206,38 @@ impl Journal {
         self.log.row(row).map_err(RunError::from)
     }
 
-    /// After each step of a run that learns from rewards; steps that were there before are not written again.
+    /// After each step of a run that learns from rewards. What a step that is done again had before stays where it
+    /// is; where it comes to something else, that and what followed goes.
     ///
     /// # Errors
     /// As [`StepLines::push`].
     pub(super) fn rewarded(&mut self, of: &Rewarded) -> Result<()> {
-        if of.step > self.rewarded {
-            self.rewards.push(of)?;
-            self.rewarded = of.step;
+        let read =
+            |of: &Rewarded| serde_json::to_vec(of).and_then(|of| serde_json::from_slice(&of));
+        match self.ahead.pop_front() {
+            Some(before) if read(of).is_ok_and(|of: Rewarded| of == before) => return Ok(()),
+            Some(_) => {
+                self.ahead.clear();
+                self.rewards = StepLines::open(&self.dir, of.step - 1)?;
+            }
+            None => {}
         }
-        Ok(())
+        Ok(self.rewards.push(of)?)
+    }
+
+    /// Asks the questions that stay the same, and writes down what is answered; nothing where there are none, or
+    /// where that was done after this step.
+    ///
+    /// # Errors
+    /// What the model says; as [`StepLines::push`].
+    pub(super) fn ask(&mut self, run: Snapshot<'_>) -> llm_core::Result<Option<AnswerMoment>> {
+        let Some(asking) = &mut self.asking else { return Ok(None) };
+        let Some(mut moment) = asking.moment(run.model, run.step, run.recipe.seed)? else {
+            return Ok(None);
+        };
+        self.answers.push(&moment)?;
+        moment.first.clear();
+        Ok(Some(moment))
     }
 
     /// Whether the heads are looked at after a step.
@@ -235,11 +273,13 @@ impl Journal {
         self.write_info(state)?;
         let curves = self.curves()?;
         let (samples, heads) = (self.samples.all()?, self.heads.all()?);
+        let (mut rewards, answers) = (self.rewards.all()?, self.answers.all()?);
+        rewards.retain(|of| of.step <= run.step);
         // Texts of many lengths are read for the page: their buffers shall not come on top of those
         // of training, nor stay among them.
         buffer::release_pool();
         let (folder, tokens) = (&*self.dir, self.tokens);
-        let of = PageOf { folder, run, curves, samples, heads, tokens, ending };
+        let of = PageOf { folder, run, curves, samples, heads, rewards, answers, tokens, ending };
         let page = face.page(&of);
         buffer::release_pool();
         self.put(PICTURE, face.picture(&of.curves))?;

@@ -3,7 +3,7 @@
 use crate::config::Beside;
 use crate::data::Report;
 use crate::folder::Target;
-use crate::log::{Curves, HeadMoment, Sample};
+use crate::log::{AnswerMoment, Curves, HeadMoment, Rewarded, Sample};
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
 use llm_core::message;
@@ -131,6 +131,10 @@ pub struct PageOf<'a> {
     pub samples: Vec<Sample>,
     /// What heads looked at and carried on the way.
     pub heads: Vec<HeadMoment>,
+    /// Rewards of its steps, if it learns from them.
+    pub rewards: Vec<Rewarded>,
+    /// What it answered on the way.
+    pub answers: Vec<AnswerMoment>,
     /// Tokens trained on, by all steps.
     pub tokens: u64,
     /// How it ended, if it did.

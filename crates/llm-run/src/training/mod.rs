@@ -61,7 +61,7 @@ use crate::error::{Result, RunError};
 use crate::folder::Target;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::rewards::Latest;
+use crate::rewards::{Ground, Latest};
 use llm_core::train::Work;
 use llm_core::{Error, IoAction, message};
 use std::fmt;
@@ -80,6 +80,8 @@ pub struct Training<'a> {
     deadline: Option<Deadline>,
     /// The answers of the last step, of a run that learns from rewards.
     rewards: Option<Latest>,
+    /// What it learns from in place of its data.
+    ground: Ground,
     /// Why there were fewer steps than planned.
     early: Option<Early>,
 }
@@ -108,6 +110,7 @@ impl<'a> Training<'a> {
             clock: TimeBudget { begin: Instant::now(), most: options.max_time },
             deadline: None,
             rewards: None,
+            ground: plan.ground.clone(),
             early: None,
         }
     }

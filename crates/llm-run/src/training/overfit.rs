@@ -41,8 +41,8 @@ pub(super) fn overfit(plan: &mut Plan, log_every: u64, face: &mut dyn Face) -> R
         };
         let due = pace.step(report.tokens);
         let Pace { done, total, rate, .. } = pace;
-        let rewards = None;
-        face.event(&Event::Step { report: &report, done, total, rate, due, rewards });
+        let (rewards, pairs) = (None, None);
+        face.event(&Event::Step { report: &report, done, total, rate, due, rewards, pairs });
         last_loss = report.loss;
         first.get_or_insert(last_loss);
     }

@@ -17,7 +17,7 @@ use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::rewards::Judging;
+use crate::rewards::{Ground, Judging};
 use llm_core::crew::Crew;
 use llm_core::kernels::gemm::Precision;
 use llm_core::message;
@@ -89,8 +89,14 @@ fn follow(
         let notes = on_device(plan, gpu.as_ref(), team.size(), &identity.device);
         notes.iter().for_each(|note| face.event(&Event::Note(note)));
     }
-    if options.dry_run && plan.questions.is_some() {
-        face.event(&Event::Note(&Note::Said(message!("how long answers take is not estimated"))));
+    let Ground { questions, pairs, .. } = &plan.ground;
+    let learns_otherwise = questions.is_some() || pairs.is_some();
+    if options.dry_run && learns_otherwise {
+        let why = match pairs {
+            Some(_) => message!("how long pairs of answers take is not estimated"),
+            None => message!("how long answers take is not estimated"),
+        };
+        face.event(&Event::Note(&Note::Said(why)));
         return Ok(());
     }
     if options.dry_run {
@@ -120,16 +126,17 @@ fn follow(
         (None, Some(gpu)) => gpu.work.as_mut(),
         (None, None) => &mut OneProcess,
     };
-    let Some(questions) = plan.questions.clone() else {
+    if !learns_otherwise {
         let mut training = Training::new(plan, options, &identity, target, face);
         (training.clock, training.deadline) = (clock, deadline);
         return training.run(plan, work);
-    };
+    }
     let folder = target.as_ref().and_then(|target| target.run.as_deref());
     let known =
         folder.filter(|_| plan.continued().is_some()).map_or(Ok(Vec::new()), StepLines::read)?;
     let recipe = &plan.trainer.recipe;
-    let work = &mut Judging::new(work, recipe, &questions, plan.tokenizer.clone(), known);
+    let ground = plan.ground.clone();
+    let work = &mut Judging::new(work, recipe, ground, plan.tokenizer.clone(), known);
     let mut training = Training::new(plan, options, &identity, target, face);
     (training.clock, training.deadline) = (clock, deadline);
     training.rewards = Some(work.latest());

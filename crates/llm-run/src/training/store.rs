@@ -6,14 +6,14 @@ use super::instead::{Instead, is_refusal};
 use super::journal::{Journal, judged_on};
 use super::kinds::{Identity, Kept, advice_on_rate};
 use crate::error::{Result, RunError};
-use crate::folder::{Target, Whereabouts};
+use crate::folder::{START, Target, Whereabouts};
 use crate::log::RunState;
 use crate::options::Options;
 use crate::plan::Plan;
 use llm_core::base::{Message, escape};
 use llm_core::checkpoint::{self, Snapshot, TokenizerSpec};
 use llm_core::train::{Keeper, check_usable};
-use llm_core::{Error, Result as CoreResult, message};
+use llm_core::{Error, Result as CoreResult, TinyGPT, message};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,8 @@ pub(super) struct Store {
     moments: bool,
     /// What the run was loaded from.
     loaded: Option<PathBuf>,
+    /// The weights of its start, where no other file holds them.
+    start: Option<TinyGPT>,
 }
 
 impl Store {
@@ -62,6 +64,7 @@ impl Store {
             best_instead: None,
             moments: save_opt.unwrap_or(true),
             loaded: options.load.clone(),
+            start: plan.ground.start.clone().filter(|_| plan.trainer.model.adapter().is_none()),
         }
     }
 
@@ -101,6 +104,7 @@ impl Store {
         self.write_log(run.step, face)?;
         let path = self.wherever_the_folder_is(run.step, face, |store| {
             let Some(target) = &store.target else { return Ok(None) };
+            store.save_start(run)?;
             checkpoint::save(&target.path, run, &store.tokenizer, store.moments)?;
             Ok(Some(target.path.clone()))
         });
@@ -124,6 +128,16 @@ impl Store {
         }
         face.event(&Event::Saved { step: run.step, path: &path, moments: self.moments });
         Ok(())
+    }
+
+    /// Saves the weights of the start, before a state that cannot go on without them.
+    fn save_start(&self, run: Snapshot<'_>) -> CoreResult<()> {
+        let (Some(target), Some(model)) = (&self.target, &self.start) else { return Ok(()) };
+        let path = target.path.with_file_name(START);
+        if path.is_file() {
+            return Ok(());
+        }
+        checkpoint::save(&path, Snapshot { model, step: 0, ..run }, &self.tokenizer, false)
     }
 
     /// Saves next to the place that refuses it.
@@ -164,6 +178,7 @@ impl Store {
         self.write_log(run.step, face)?;
         let mut known = None; // the same measurement again is no better than itself
         let kept = self.wherever_the_folder_is(run.step, face, |store| {
+            store.save_start(run)?;
             let is_best = known.map_or_else(|| store.keeper.measured(run, val_loss), Ok)?;
             known = Some(is_best);
             let path = store.keeper.best_path();

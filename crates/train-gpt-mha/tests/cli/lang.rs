@@ -12,7 +12,7 @@ const LATIN: &str = "train gpt mha mpi mpirun srun en zh nat softmax wte wpe blo
     hf safetensors gguf llm cpp help human true false name loss date original baseline gpt2 fan in stories \
     nanoGPT transformers bash zsh fish elvish powershell default prev first itself word same after copy sep \
     answer w1 w1h1 w2 w3 w4 bytes u16 endoftext gzip shell encode decode info baby nats logits losses inputs tokens positions windows next kB ms read chat chats jsonl \
-    answers all messages prompt completion dropout patch lens thing spot receiver turned choices serve peft list arithmetic exact reverse sort";
+    answers all messages prompt completion dropout patch lens thing spot receiver turned choices serve peft list arithmetic exact reverse sort chosen rejected";
 
 /// A sandbox with a run in `runs/001`, of stories.
 fn trained() -> (Sandbox, Outcome) {

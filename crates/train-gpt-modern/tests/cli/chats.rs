@@ -50,6 +50,32 @@ fn conversations_are_learned_and_the_last_are_unseen() {
     sandbox.ok(&[&run[..], &["--no-save", "--data-as", "text"]].concat()).says(&["chats.jsonl"]);
 }
 
+/// The loss is that of the other run by the weight, and unseen answers are measured without one.
+#[test]
+fn answers_count_by_their_weight() {
+    let sandbox = sandbox();
+    sandbox.write("chats.jsonl", chats(20).as_bytes());
+    sandbox.write("half.jsonl", chats(20).replace("}]}", "}], \"weight\": 0.5}").as_bytes());
+    let run = ["--steps", "1", "--lr", "1e-9", "--gen", "0", "--seq", "96", "--no-save"];
+    let json = ["--message-format", "json", "--data"];
+    let [one, half] = ["chats.jsonl", "half.jsonl"].map(|data| {
+        let outcome = sandbox.ok(&[&TINY[2..], &run[..], &json, &[data]].concat());
+        let of = |event: &str, key: &str| outcome.events_of(event)[0][key].as_f64().unwrap();
+        [of("step", "loss"), of("step", "grad_norm"), of("done", "val_loss")]
+    });
+    for (i, by) in [0.5, 0.5, 1.0].into_iter().enumerate() {
+        assert!((half[i] / one[i] / by - 1.0).abs() < 1e-4, "{one:?} {half:?}");
+    }
+    let words = [&TINY[2..], &run[..], &["--data", "half.jsonl"]].concat();
+    sandbox.ok(&words).says(&["18 of the answers count by a weight of their own"]);
+    sandbox.write(
+        "bad.jsonl",
+        (chats(3) + &chats(1).replace("}]}", "}], \"weight\": -1}")).as_bytes(),
+    );
+    let words = [&TINY[2..], &run[..], &["--data", "bad.jsonl"]].concat();
+    sandbox.refuses(&words, 65, &["'bad.jsonl', line 4: its weight is -1: only 0 to 100"]);
+}
+
 /// A run goes on with its conversations, with the same bytes as one that was not stopped.
 #[test]
 fn a_run_on_conversations_goes_on() {

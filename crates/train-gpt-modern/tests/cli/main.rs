@@ -10,6 +10,7 @@ mod every_verb;
 mod import_chats;
 mod ladder;
 mod others;
+mod pairs;
 mod questions;
 mod refusals;
 mod rewards;

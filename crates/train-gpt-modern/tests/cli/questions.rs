@@ -83,7 +83,7 @@ fn a_model_of_conversations_says_that_its_template_is_not_used() {
     let run = ["--data", "talks.jsonl", "--data-as", "chats", "--steps", "2", "--save", "model"];
     sandbox.train(&[&run[..], &["--gen", "0", "--seq", "64"]].concat());
     sandbox.write("task.jsonl", CHOICES.as_bytes());
-    sandbox.ok(&ASK).says(&["chat template is not used"]);
+    sandbox.ok(&ASK).says(&["--apply-chat-template asks them"]);
 }
 
 #[test]

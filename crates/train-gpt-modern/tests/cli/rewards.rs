@@ -1,6 +1,7 @@
 //! Learning from rewards: the same bytes however a run is disturbed, and programs that judge.
 
 use super::sandbox;
+use serde_json::Value;
 use std::process::Command;
 use workspace_tests::cli_support::{Sandbox, TINY};
 
@@ -19,7 +20,7 @@ fn base() -> Sandbox {
     sandbox
 }
 
-const STEPS: [&str; 17] = [
+const STEPS: [&str; 19] = [
     "--load",
     "m",
     "--steps",
@@ -36,6 +37,8 @@ const STEPS: [&str; 17] = [
     "4",
     "--dropout",
     "0.1",
+    "--eval-every",
+    "2",
     "--save-every",
 ];
 
@@ -44,7 +47,7 @@ fn words<'a>(reward: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 fn same(sandbox: &Sandbox, runs: [&str; 2]) {
-    for name in ["ckpt/last", "rewards.jsonl"] {
+    for name in ["ckpt/last", "rewards.jsonl", "answers.jsonl"] {
         let [one, other] = runs.map(|run| sandbox.read(format!("{run}/{name}")));
         assert!(one == other, "{runs:?} {name}");
     }
@@ -73,7 +76,61 @@ fn a_run_that_is_disturbed_has_the_same_bytes() {
     let json = [&data[..], &["--message-format", "json", "--no-save"]].concat();
     let steps = sandbox.ok(&[&STEPS[..], &["0", "--reward", "exact"], &json].concat());
     let step = &steps.events_of("step")[0];
-    assert!(["reward", "differ", "length"].iter().all(|key| step[key].is_f64()), "{step}");
+    let keys = ["reward", "differ", "length", "entropy"];
+    assert!(keys.iter().all(|key| step[key].is_f64()), "{step}");
+}
+
+/// The last checkpoint of a run is that of step 4 again.
+fn back_to_step_4(sandbox: &Sandbox, run: &str) {
+    let folder = std::fs::read_dir(sandbox.path(format!("{run}/ckpt"))).unwrap();
+    let mut all = folder.map(|entry| entry.unwrap().path());
+    let earlier = all.find(|path| path.file_name().unwrap().to_string_lossy().ends_with('4'));
+    std::fs::copy(earlier.unwrap(), sandbox.path(format!("{run}/ckpt/last"))).unwrap();
+}
+
+fn lines(sandbox: &Sandbox, name: &str) -> Vec<Value> {
+    let text = String::from_utf8(sandbox.read(name)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The part of a run's page that is about rewards.
+fn page(sandbox: &Sandbox, run: &str) -> Value {
+    let page = String::from_utf8(sandbox.read(format!("{run}/report.html"))).unwrap();
+    let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
+    serde_json::from_str::<Value>(data).unwrap()["rewards"].take()
+}
+
+#[test]
+fn what_happens_is_seen() {
+    let sandbox = base();
+    sandbox.ok(&words("exact", "run", &["--data", "chats.jsonl", "--lr", "1e-2", "--keep", "9"]));
+    let steps = lines(&sandbox, "run/rewards.jsonl");
+    assert_eq!(steps.len(), 6);
+    let ln_v = 256f64.ln();
+    assert!(steps.iter().all(|of| (0.0..ln_v).contains(&of["entropy"].as_f64().unwrap())));
+    let moments = lines(&sandbox, "run/answers.jsonl");
+    let of = |key: &str| moments.iter().map(|of| of[key].as_f64().unwrap()).collect::<Vec<_>>();
+    assert_eq!((of("step"), of("start_kl")[0]), (vec![0.0, 2.0, 4.0, 6.0], 0.0));
+    assert!(of("start_kl")[1..].iter().all(|kl| *kl > 0.0), "{:?}", of("start_kl"));
+    for moment in &moments {
+        let answers = moment["answers"].as_array().unwrap();
+        assert_eq!(answers.len(), 3);
+        assert!(answers.iter().all(|of| of["question"].is_string() && of["right"].is_boolean()));
+    }
+    let whole = page(&sandbox, "run");
+    assert_eq!(whole["reward"].as_array().unwrap().len(), 6);
+    assert_eq!(whole["moments"].as_array().unwrap().len(), 4);
+    // From an earlier step with another rate: what came after that step is of another run.
+    back_to_step_4(&sandbox, "run");
+    sandbox.ok(&["report", "run"]);
+    assert_eq!(page(&sandbox, "run")["reward"].as_array().unwrap().len(), 4);
+    sandbox.ok(&["--load", "run", "--lr", "1e-3", "--gen", "0"]);
+    let again = lines(&sandbox, "run/rewards.jsonl");
+    assert_eq!((again.len(), &again[..5]), (6, &steps[..5]));
+    assert_ne!(again[5], steps[5]);
+    let again = lines(&sandbox, "run/answers.jsonl");
+    assert_eq!((again.len(), &again[..3]), (4, &moments[..3]));
+    assert!(again[3]["start_kl"].as_f64() < moments[3]["start_kl"].as_f64());
 }
 
 /// A program that says 1 to answers that begin with a, and dies once before line 40.
@@ -101,17 +158,30 @@ fn what_a_program_said_is_not_asked_again() {
     assert_eq!(asked(), 96);
     same(&sandbox, ["whole", "run"]);
     // As after a kill: the checkpoint does not know the last two steps, whose rewards are there.
-    let folder = std::fs::read_dir(sandbox.path("whole/ckpt")).unwrap();
-    let earlier = folder
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.file_name().unwrap().to_string_lossy().ends_with('4'));
-    std::fs::copy(earlier.unwrap(), sandbox.path("whole/ckpt/last")).unwrap();
+    back_to_step_4(&sandbox, "whole");
     sandbox.ok(&["--load", "whole", "--gen", "0"]).says(&["at step 4", "at step 6"]);
     assert_eq!(asked(), 96);
     same(&sandbox, ["whole", "run"]);
     let line = String::from_utf8(sandbox.read("asked")).unwrap();
     for key in ["\"question\":\"", "\"answer\":\"", "\"ended\":"] {
         assert!(line.lines().all(|line| line.contains(key)), "{line}");
+    }
+}
+
+/// The judge looks at the first letter alone: rewards grow, and answers that were right are so no longer.
+#[cfg(unix)]
+#[test]
+fn what_a_judge_does_not_look_at_is_not_learned() {
+    let sandbox = base();
+    sandbox.write("died", b"");
+    sandbox.write("judge.sh", JUDGE.as_bytes());
+    let more = ["--data", "chats.jsonl", "--steps", "60", "--lr", "1e-2", "--answer-length", "2"];
+    sandbox.ok(&words("sh judge.sh", "run", &more));
+    let rewards = lines(&sandbox, "run/rewards.jsonl");
+    assert!(rewards[55..].iter().all(|of| of["reward"].as_f64() > Some(0.9)), "{:?}", rewards[55]);
+    let last = lines(&sandbox, "run/answers.jsonl").pop().unwrap();
+    for of in last["answers"].as_array().unwrap() {
+        assert!(of["answer"].as_str().unwrap().starts_with('a'), "{last}");
     }
 }
 
@@ -175,5 +245,8 @@ fn what_cannot_be_rewarded_is_refused() {
         "--answer-length",
         "2",
     ];
-    sandbox.ok(&to(&never)).says(&["nothing can be learned"]);
+    sandbox.ok(&to(&never)).says(&[
+        "warning: in 20 steps no two answers to one question had different rewards (all 0.000",
+        "nothing can be learned; a model that is sometimes right, or easier questions",
+    ]);
 }

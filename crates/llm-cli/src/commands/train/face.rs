@@ -334,7 +334,7 @@ impl Face for Shown<'_> {
                 self.speaker.emit(&Json::PlannedAgain { steps: *steps, before: *before });
             }
             Event::Noted(note) => return self.say(*note),
-            Event::Step { report, done, rate, rewards, .. } => {
+            Event::Step { report, done, rate, rewards, pairs, .. } => {
                 let shown = self.progress.step(*done, report, *rate);
                 let Some(line) = line else { return };
                 if !shown {
@@ -342,8 +342,9 @@ impl Face for Shown<'_> {
                 }
                 let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = **report;
                 let tokens_per_s = *rate;
-                let [reward, differ, length] =
-                    rewards.map_or([None; 3], |of| [of.reward, of.differ, of.length].map(Some));
+                let [reward, differ, length, entropy] = rewards.map_or([None; 4], |of| {
+                    [of.reward, of.differ, of.length, of.entropy].map(Some)
+                });
                 let event = Json::Step {
                     step,
                     loss,
@@ -354,13 +355,24 @@ impl Face for Shown<'_> {
                     reward,
                     differ,
                     length,
+                    entropy,
+                    kl: rewards.and_then(|of| of.kl),
+                    clipped: rewards.and_then(|of| of.clipped),
+                    margin: pairs.map(|of| of.margin),
+                    accuracy: pairs.map(|of| of.accuracy),
                 };
                 return self.speaker.emit(&event);
             }
+            Event::Asked(moment) => self.speaker.emit(&Json::Answers(moment)),
             Event::Measured { step, report } => {
                 self.progress.measured(report.evaluation.loss);
                 line.into_iter().for_each(|line| self.say(line));
                 return self.speaker.emit(&Json::Eval { step: *step, report, beside: None });
+            }
+            Event::Compared { step, unseen } => {
+                self.progress.measured(unseen.loss);
+                line.into_iter().for_each(|line| self.say(line));
+                return self.speaker.emit(&Json::Pairs { step: *step, of: unseen });
             }
             Event::Scoring { scored, total } => {
                 let steps = self.progress.bar.as_ref();

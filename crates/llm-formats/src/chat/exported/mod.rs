@@ -206,16 +206,20 @@ impl Exports {
         struct WrittenTurn<'t> {
             #[serde(flatten)]
             turn: &'t Turn,
-            /// 0 of an answer that is read and not learned.
+            /// What an answer counts, where that is not 1; 0: it is read and not learned.
             #[serde(skip_serializing_if = "Option::is_none")]
-            weight: Option<u8>,
+            weight: Option<serde_json::Value>,
         }
         #[derive(Serialize)]
         struct Written<'t> {
             messages: Vec<WrittenTurn<'t>>,
         }
         for turns in &self.conversations {
-            let weight = |turn: &Turn| (!turn.learned).then_some(0);
+            let weight = |turn: &Turn| match turn.weight {
+                1.0 => None,
+                0.0 => Some(0.into()),
+                weight => Some(weight.into()),
+            };
             let messages =
                 turns.iter().map(|turn| WrittenTurn { turn, weight: weight(turn) }).collect();
             serde_json::to_writer(&mut out, &Written { messages })?;

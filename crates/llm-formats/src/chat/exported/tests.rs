@@ -82,13 +82,14 @@ fn what_cannot_be_read_is_named() {
 /// What is read and not learned stays so, and whatever else a template may ask for stays too.
 #[test]
 fn an_answer_that_is_not_learned_is_written_as_one() {
-    let line = r#"{"messages":[{"role":"user","content":"a","name":"Ada"},{"role":"assistant","content":"b","weight":0}]}"#;
+    let line = r#"{"messages":[{"role":"user","content":"a","name":"Ada"},{"role":"assistant","content":"b","weight":0},{"role":"user","content":"c"},{"role":"assistant","content":"d","weight":0.25}]}"#;
     let (mut written, mut again) = (Vec::new(), Vec::new());
     read(line).unwrap().write(&mut written).unwrap();
     read(std::str::from_utf8(&written).unwrap()).unwrap().write(&mut again).unwrap();
     assert_eq!(written, again);
     let text = String::from_utf8(written).unwrap();
-    assert!(text.contains("\"weight\":0") && text.contains("\"name\":\"Ada\""), "{text}");
+    assert!(text.contains("\"weight\":0}") && text.contains("\"weight\":0.25}"), "{text}");
+    assert!(text.contains("\"name\":\"Ada\""), "{text}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ const MOST: [(&str, usize); 19] = [
     ("llm-formats", 10_875),
     ("llm-gpu", 3_700),
     ("llm-lens", 2_690),
-    ("llm-messages", 705),
+    ("llm-messages", 710),
     ("llm-python", 2_790),
     ("llm-report", 2_520),
     ("llm-run", 10_535),

@@ -57,6 +57,12 @@ fn scene(values: &mut Values) {
     values.insert("rewards.scene", list![10_000, 100, 9_000, 160, 32, 1_000]);
     let mut all = Vec::new();
     flatten(&measured()["rewards"]["right"], &mut all);
+    let mut hack = Vec::new();
+    flatten(&measured()["rewards"]["hack"], &mut hack);
+    let [low, high, right, wrong, exact] = hack[..] else { panic!() };
+    assert!(high > low && wrong < right && right < exact);
+    let rows = vec![600.0, low, high, 1_000.0, right, wrong, right, exact];
+    values.insert("rewards.hack", rows);
     let [before, after @ .., text] = &all[..] else { panic!() };
     let of = [list![160], vec![*before], list![1, 5], after.to_vec(), list![300], vec![*text]];
     values.insert("rewards.seeds", [list![1_000], of.concat()].concat());

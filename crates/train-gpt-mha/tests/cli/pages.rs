@@ -161,12 +161,13 @@ fn commands(page: &Path) -> Vec<String> {
     let text = fs::read_to_string(page).unwrap().replace("\\\n", " ");
     let mut found: Vec<String> = Vec::new();
     let mut inside = false;
-    for line in text.lines().map(str::trim) {
+    for whole in text.lines() {
+        let line = whole.trim();
         if let Some(command) = found.last_mut()
             && command.contains("<<'END'")
             && !command.ends_with("\nEND")
         {
-            command.push_str(&format!("\n{line}"));
+            command.push_str(&format!("\n{whole}"));
             continue;
         }
         if line.starts_with("```") {

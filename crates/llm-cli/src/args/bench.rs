@@ -45,7 +45,7 @@ flags! {
         weights: Option<Kept> = "KIND" [value_parser = one_of(KINDS), hide_possible_values = true];
         /// Where steps are computed: cpu, gpu, gpu:N or gpu:NAME, as in training; on a GPU with
         /// AdamW as well
-        /// zh: 在哪里计算每一步，与训练相同；在 GPU 上也用 AdamW [gpu、gpu:N、gpu:NAME；默认：cpu]
+        /// zh: 每步在哪里算；在 GPU 上也用 AdamW [gpu、gpu:N、gpu:NAME；默认：cpu]
         device: Option<Device> = "cpu|gpu|gpu:N|gpu:NAME|list";
         /// What the models are, where the program offers a choice.
         ..model: Further;

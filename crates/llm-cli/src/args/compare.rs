@@ -62,7 +62,7 @@ flags! {
         /// zh: 每次训练每 N 步测一次验证损失；0：只在结束时 [默认：250]
         eval_every: Option<u64> = "N" [visible_alias = "eval-interval"];
         /// Where steps are computed: cpu, gpu, gpu:N or gpu:NAME, as in training [default: cpu]
-        /// zh: 在哪里计算每一步，与训练相同 [gpu、gpu:N、gpu:NAME；默认：cpu]
+        /// zh: 每步在哪里算 [gpu、gpu:N、gpu:NAME；默认：cpu]
         device: Option<Device> = "DEVICE";
         /// Say what time and memory all of it takes here, and do nothing
         /// zh: 说明全部要多少时间和内存，但什么都不做

@@ -66,7 +66,8 @@ impl Planned {
     /// ```
     ///
     /// # Errors
-    /// [`GpuError::NoKernels`] for the first op that has none, [`GpuError::NoOptimizer`]; [`GpuError::List`] when
+    /// [`GpuError::NoKernels`](crate::GpuError::NoKernels) for the first op that has none,
+    /// [`GpuError::NoOptimizer`](crate::GpuError::NoOptimizer); [`GpuError::List`](crate::GpuError::List) when
     /// the list is not that of a loss over a batch of tokens, or a parameter takes no part in it.
     pub fn new(
         list: &[Listed],
@@ -146,7 +147,7 @@ impl Planned {
     /// Numbers of all parameters, in the model's order, as one array in θ's order.
     ///
     /// # Errors
-    /// [`GpuError::List`] when these are not the parameters that it was made for.
+    /// [`GpuError::List`](crate::GpuError::List) when these are not the parameters that it was made for.
     pub fn gather<'a, N: AsRef<str>>(
         &self,
         each: impl IntoIterator<Item = (N, &'a [f32])>,

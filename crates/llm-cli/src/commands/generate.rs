@@ -4,12 +4,11 @@ use super::devices;
 use super::loaded::loaded;
 use crate::args::GenerateArgs;
 use crate::console::{Out, note};
-use crate::error::{Result, usage};
+use crate::error::Result;
 use crate::generation::{Request, To};
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_run::defaults::TextDefaults;
-use llm_run::device::Device;
 use llm_run::plan::Loaded;
 
 /// Loads the model and writes.
@@ -17,13 +16,11 @@ use llm_run::plan::Loaded;
 /// # Errors
 /// What loading or writing refuses.
 pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
-    if args.device == Some(Device::List) {
-        return devices::list(args.json || args.output.json());
-    }
-    let device = args.device.clone().unwrap_or_default();
-    if device != Device::Cpu && args.weights.flatten().is_some() {
-        return usage("--weights is for the processor: leave --device out");
-    }
+    let json = args.json || args.output.json();
+    let for_the_cpu = [("--weights", args.weights.flatten().is_some())];
+    let Some(device) = devices::chosen(args.device.as_ref(), json, &for_the_cpu)? else {
+        return Ok(());
+    };
     let foreign = args.nano_gpt.notes(&program.models)?;
     if !args.output.quiet() {
         foreign.iter().for_each(note);
@@ -40,7 +37,6 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
         run.model = run.model.rounded(kind)?; // the prompt is read with the same numbers
     }
     let mut out = Out::default();
-    let json = args.json || args.output.json();
     let to = To { out: &mut out, signals: &signals, json, step: run.step };
     request.write_on(&device, &run.model, to, |_| {})?;
     out.finish()

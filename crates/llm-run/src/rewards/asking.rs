@@ -61,10 +61,8 @@ impl Asking {
         let shown = &fixed[..SHOWN.min(fixed.len())];
         let likeliest = written(model, shown, 1, |_| Sampling::greedy(), questions, tokenizer)?;
         let answer = |of: super::Attempt| {
-            let known = questions.texts.get(&of.prompt);
-            let right = known.and_then(|(_, known)| known.as_ref());
-            let right = right.map(|known| of.ended && *known == of.text);
-            ShownAnswer::new(known.map_or("", |(question, _)| question), &of.text, right)
+            let question = questions.texts.get(&of.prompt).map_or("", |(question, _)| question);
+            ShownAnswer::new(question, &of.text, of.is_right(questions))
         };
         let answers = likeliest.into_iter().map(answer).collect();
         if step == 0 {

@@ -188,10 +188,7 @@ impl<'a> Judging<'a> {
         known: &[Said],
     ) -> Result<Said, llm_core::base::Message> {
         let Judge::Program(command) = &self.judge else {
-            let right = |of: &Attempt| {
-                let expected = questions.texts.get(&of.prompt).and_then(|(_, of)| of.as_deref());
-                of.ended && expected == Some(&of.text)
-            };
+            let right = |of: &Attempt| of.is_right(questions) == Some(true);
             let rewards = written.iter().map(|of| f64::from(u8::from(right(of)))).collect();
             return Ok(Said { asked: 0, rewards });
         };

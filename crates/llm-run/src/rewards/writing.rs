@@ -26,6 +26,14 @@ pub struct Attempt {
     pub entropy: f64,
 }
 
+impl Attempt {
+    /// Whether it came to its end and says what is known to be right; none where nothing is known.
+    pub(super) fn is_right(&self, questions: &Questions) -> Option<bool> {
+        let (_, known) = questions.texts.get(&self.prompt)?;
+        known.as_ref().map(|known| self.ended && *known == self.text)
+    }
+}
+
 /// `group` answers to each question of a batch, those to the first question first.
 ///
 /// # Errors

@@ -7,8 +7,7 @@ use llm_formats::chat::exported::LeftOut;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use llm_run::device::AdapterInfo;
-use llm_run::log::{AnswerMoment, Forgotten};
-use llm_run::rewards::Compared;
+use llm_run::log::{AnswerMoment, Compared, Forgotten};
 use llm_run::tasks::Answers;
 use serde::Serialize;
 

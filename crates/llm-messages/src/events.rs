@@ -7,8 +7,7 @@ use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
 use llm_run::budget::Unused;
 use llm_run::data::Report;
-use llm_run::log::{AnswerMoment, Rewarded};
-use llm_run::rewards::Compared;
+use llm_run::log::{AnswerMoment, Compared, Rewarded};
 use llm_run::training::{Early, Event};
 
 /// What happened, in a line; `None` for what is no line of its own, or is best said with what to do
@@ -37,13 +36,15 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
             line
         }
         Event::Compared { step, unseen } => {
-            let Compared { pairs, loss, margin, accuracy, likelier } = *unseen;
+            let Compared { pairs, loss, margin, better, worse, accuracy, likelier } = *unseen;
             message!(
-                "pairs  step {}  {} unseen: loss={:.4}  margin={:+.3}  accuracy={:.1} %, the better answer likelier in {:.1} %",
+                "pairs  step {}  {} unseen: loss={:.4}  margin={:+.3} ({:+.3} and {:+.3})  accuracy={:.1} %, the better answer likelier in {:.1} %",
                 step,
                 pairs,
                 loss,
                 margin,
+                better,
+                worse,
                 100.0 * accuracy,
                 100.0 * likelier
             )

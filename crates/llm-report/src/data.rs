@@ -10,7 +10,7 @@ use llm_core::tokenizer::Tokenizer;
 use llm_lens::{Carried, Column, MeasuredHead, PruneReport, Scored};
 use llm_run::data::Report;
 use llm_run::ladder::{Ladder, Rung};
-use llm_run::log::{AnswerMoment, HeadMoment, Sample};
+use llm_run::log::{AnswerMoment, HeadMoment, Paired, Sample};
 use llm_stories::FactKind;
 use serde::{Serialize, Serializer};
 
@@ -27,6 +27,8 @@ pub struct Page {
     pub curves: Option<Curves>,
     /// What its answers were worth, where a run learns from rewards.
     pub rewards: Option<Rewards>,
+    /// What it made of pairs of answers, where a run learns from them.
+    pub pairs: Option<Pairs>,
     /// What the model wrote.
     pub samples: Vec<Sample>,
     /// Maps of attention weights.
@@ -109,6 +111,15 @@ pub struct Rewards {
     pub start_kl: Vec<(u64, f64)>,
     /// Answers to questions that stay the same.
     pub moments: Vec<AnswerMoment>,
+}
+
+/// What a model made of pairs of answers by step.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Pairs {
+    /// The pairs of the steps.
+    pub learned: Vec<Paired>,
+    /// Pairs that no step learns from.
+    pub unseen: Vec<Paired>,
 }
 
 /// A validation loss without another one to compare it with.

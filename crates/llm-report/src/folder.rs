@@ -4,14 +4,14 @@ use crate::bilingual::Bilingual;
 use crate::data::{Curves, Fact, Page};
 use crate::labels::state_label;
 use crate::left::RunFolder;
-use crate::run::rewards::rewards as rewards_of;
+use crate::run::rewards::{pairs as pairs_of, rewards as rewards_of};
 use crate::run::{About, page};
 use llm_core::base::{escape, thousands};
 use llm_core::message;
 use llm_formats::tokenizers::unit;
 use llm_run::data::Report;
 use llm_run::folder::to_load;
-use llm_run::log::{AnswerMoment, Rewarded, StepLines, rows};
+use llm_run::log::{AnswerMoment, Paired, Rewarded, StepLines, rows};
 use llm_run::models::Models;
 use llm_run::plan::{Loaded, load, own_data};
 use llm_run::training::{Identity, PageEnding, PageOf};
@@ -39,7 +39,8 @@ pub fn folder_page(
     let (dir, info) = (&run.path, &run.info);
     let curves = llm_run::log::Curves::read(dir, info.vocab_size, info.entropy_floor)?;
     let (samples, heads) = (StepLines::read(dir)?, StepLines::read(dir)?);
-    let (mut rewards, mut answers) = (StepLines::read(dir)?, StepLines::read(dir)?);
+    let (mut rewards, mut pairs, mut answers) =
+        (StepLines::read(dir)?, StepLines::read(dir)?, StepLines::read(dir)?);
     let Ok(checkpoint) = to_load(dir) else {
         unshown(Unshown::Checkpoint);
         return Ok(Page {
@@ -49,6 +50,7 @@ pub fn folder_page(
             curves: Some(Curves::from(&curves)),
             samples,
             rewards: rewards_of(&rewards, &answers),
+            pairs: pairs_of(&pairs),
             notes: early(run).into_iter().collect(),
             ..Page::default()
         });
@@ -70,10 +72,21 @@ pub fn folder_page(
     };
     // After a kill the lines may know more steps than the checkpoint.
     rewards.retain(|of: &Rewarded| of.step <= trainer.step);
+    pairs.retain(|of: &Paired| of.step <= trainer.step);
     answers.retain(|of: &AnswerMoment| of.step <= trainer.step);
     let now = (&trainer).into();
-    let of =
-        PageOf { folder: dir, run: now, curves, samples, heads, rewards, answers, tokens, ending };
+    let of = PageOf {
+        folder: dir,
+        run: now,
+        curves,
+        samples,
+        heads,
+        rewards,
+        pairs,
+        answers,
+        tokens,
+        ending,
+    };
     Ok(page(&about, &of, early(run)))
 }
 

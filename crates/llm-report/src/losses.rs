@@ -28,6 +28,7 @@ pub fn loss_picture(curves: &Curves) -> Option<String> {
 /// What part of the plane is shown.
 struct Frame {
     steps: std::ops::Range<f64>,
+    bottom: f64,
     top: f64,
 }
 
@@ -38,21 +39,26 @@ impl Frame {
         let first = all().map(|p| p.0).reduce(f64::min)?;
         let last = all().map(|p| p.0).reduce(f64::max)?;
         // A spike may leave the picture at the top; a curve that is flattened says nothing.
-        let nothing = nothing(curves);
-        let highest = all().map(|p| p.1).fold(nothing, f64::max).min(1.6 * nothing);
-        Some(Frame { steps: first.min(last - 1.0)..last, top: 1.05 * highest })
+        let (bottom, highest) =
+            all().fold((0.0, 0.0), |(low, high): (f64, f64), p| (low.min(p.1), high.max(p.1)));
+        let highest = match nothing(curves) {
+            Some(nothing) => highest.clamp(nothing, 1.6 * nothing),
+            None if highest > bottom => highest,
+            None => 1.0,
+        };
+        Some(Frame { steps: first.min(last - 1.0)..last, bottom, top: 1.05 * highest })
     }
 
-    /// The points, those above the top brought down to it.
+    /// The points, those outside brought to the edge.
     fn within<'a>(&self, points: &'a [Point]) -> impl Iterator<Item = Point> + Clone + 'a {
-        let top = self.top;
-        points.iter().map(move |&(step, loss)| (step, loss.clamp(0.0, top)))
+        let (bottom, top) = (self.bottom, self.top);
+        points.iter().map(move |&(step, loss)| (step, loss.clamp(bottom, top)))
     }
 }
 
-/// ln V, never so small that nothing could be drawn.
-fn nothing(curves: &Curves) -> f64 {
-    (curves.vocab_size.max(2) as f64).ln()
+/// ln V, where the loss is one of tokens.
+fn nothing(curves: &Curves) -> Option<f64> {
+    (curves.vocab_size > 1).then(|| (curves.vocab_size as f64).ln())
 }
 
 /// Why nothing was drawn.
@@ -72,7 +78,7 @@ fn draw(curves: &Curves, frame: &Frame) -> Result<String, Failure> {
             .margin_right(32)
             .x_label_area_size(52)
             .y_label_area_size(64)
-            .build_cartesian_2d(frame.steps.clone(), 0.0..frame.top)?;
+            .build_cartesian_2d(frame.steps.clone(), frame.bottom..frame.top)?;
         chart
             .configure_mesh()
             .bold_line_style(GRID)
@@ -83,7 +89,7 @@ fn draw(curves: &Curves, frame: &Frame) -> Result<String, Failure> {
             .x_labels(8)
             .y_labels(8)
             .x_desc("step")
-            .y_desc("loss (nats per token)")
+            .y_desc(if nothing(curves).is_some() { "loss (nats per token)" } else { "loss" })
             .x_label_formatter(&|step| thousands(step.max(0.0) as u64))
             .y_label_formatter(&|loss| format!("{loss:.1}"))
             .draw()?;
@@ -102,10 +108,10 @@ fn draw(curves: &Curves, frame: &Frame) -> Result<String, Failure> {
             chart.draw_series(points().map(|p| Circle::new(p, 3, VAL.filled())))?;
             legend.entry("validation loss", line, Mark::Dots)?;
         }
-        let nothing = nothing(curves);
-        let label = format!("ln {} = {nothing:.2} (knows nothing)", curves.vocab_size);
+        let label = |of: f64| format!("ln {} = {of:.2} (knows nothing)", curves.vocab_size);
+        let nothing = nothing(curves).map(|of| (of, NOTHING, label(of)));
         let floor = curves.entropy_floor.map(|f| (f, FLOOR, format!("entropy floor = {f:.3}")));
-        for (loss, color, label) in [(nothing, NOTHING, label)].into_iter().chain(floor) {
+        for (loss, color, label) in nothing.into_iter().chain(floor) {
             let (style, ends) = (color.stroke_width(2), [frame.steps.start, frame.steps.end]);
             let ends = ends.map(|step| (step, loss));
             chart.draw_series(DashedLineSeries::new(ends, DASH, GAP, style))?;

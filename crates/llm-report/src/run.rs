@@ -113,6 +113,7 @@ pub fn page(about: &About, of: &PageOf<'_>, early: Option<Bilingual>) -> Page {
         facts: facts(about, of, &curves),
         curves: has_points(&curves).then_some(curves),
         rewards: rewards::rewards(&of.rewards, &of.answers),
+        pairs: rewards::pairs(&of.pairs),
         samples: thinned(&of.samples),
         attention,
         heads,

@@ -222,6 +222,14 @@ impl TinyGPT {
         weights_blake3(self.parameters())
     }
 
+    /// BLAKE3 of all that the model computes with: of its weights, and of an adapter's numbers where there is one.
+    pub fn blake3(&self) -> [u8; 32] {
+        let Some(Base { blake3, .. }) = &self.base else { return self.weights_blake3() };
+        let mut hash = blake3::Hasher::new();
+        hash.update(blake3).update(&weights_blake3(self.trained()));
+        hash.finalize().into()
+    }
+
     /// Numbers of frozen weights that are all bf16 and kept as such, in half the memory.
     pub fn half_count(&self) -> u64 {
         let halves = self.parameters().filter(|(_, p)| p.halves().is_some());

@@ -32,6 +32,20 @@ fn the_picture_shows_curves_levels_and_units() {
     assert!(!svg.contains("NaN") && !svg.contains("inf"));
 }
 
+/// The loss of answers is what it is, below 0 too, and no vocabulary says where it begins.
+#[test]
+fn a_picture_of_rewards_goes_below_zero() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("rewards.jsonl"), "").unwrap();
+    let row = |step| Row { step, loss: -0.25 * step as f32, ..Row::default() };
+    let svg =
+        loss_picture(&curves(dir.path(), (1..=4).map(|step| (row(step), None)), 256)).unwrap();
+    assert!(
+        svg.contains("-0.8") && !svg.contains("knows nothing") && !svg.contains("nats"),
+        "{svg}"
+    );
+}
+
 /// Draws what a person should look at after changing the picture:
 /// `LOOK=folder cargo test -p llm-report pictures -- --ignored`.
 #[test]

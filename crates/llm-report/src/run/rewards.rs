@@ -1,10 +1,10 @@
-//! What a page says about rewards: how they grew, what they cost, and answers over time.
+//! What a page says about rewards: how they grew, what they cost, and answers over time; and about pairs of answers.
 
-use crate::data::{Rewards, rounded};
-use llm_run::log::{AnswerMoment, Rewarded};
+use crate::data::{Pairs, Rewards, rounded};
+use llm_run::log::{AnswerMoment, Compared, Paired, Rewarded};
 
 /// Most points of a curve, each the mean of its steps.
-const MOST_POINTS: usize = 300;
+const MOST_POINTS: usize = 100;
 /// Most moments whose answers are shown; those of a long run are thinned out, the first and the last stay.
 const MOST_MOMENTS: usize = 12;
 
@@ -36,6 +36,32 @@ pub(crate) fn rewards(steps: &[Rewarded], moments: &[AnswerMoment]) -> Option<Re
     })
 }
 
+/// Pairs of a run, if it has any.
+pub(crate) fn pairs(all: &[Paired]) -> Option<Pairs> {
+    let of = |unseen| all.iter().filter(|of| of.unseen == unseen).copied().collect();
+    let (learned, unseen): (Vec<Paired>, Vec<Paired>) = (of(false), of(true));
+    let each = learned.len().div_ceil(MOST_POINTS).max(1);
+    let point = |some: &[Paired]| {
+        let mean = |of: fn(&Compared) -> f64| {
+            rounded(some.iter().map(|pairs| of(&pairs.of)).sum::<f64>() / some.len() as f64)
+        };
+        let of = Compared {
+            pairs: some.iter().map(|pairs| pairs.of.pairs).sum(),
+            loss: mean(|of| of.loss),
+            margin: mean(|of| of.margin),
+            better: mean(|of| of.better),
+            worse: mean(|of| of.worse),
+            accuracy: mean(|of| of.accuracy),
+            likelier: mean(|of| of.likelier),
+        };
+        Paired { of, ..some[some.len() / 2] }
+    };
+    (!all.is_empty()).then(|| Pairs {
+        learned: learned.chunks(each).map(point).collect(),
+        unseen: unseen.chunks(1).map(point).collect(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,11 +81,20 @@ mod tests {
         let moment = |step| AnswerMoment { step, start_kl: Some(0.1), ..AnswerMoment::default() };
         let steps: Vec<_> = (1..=1200).map(step).collect();
         let found = rewards(&steps, &(0..100).map(moment).collect::<Vec<_>>()).unwrap();
-        assert_eq!((found.reward.len(), found.start_kl.len(), found.moments.len()), (300, 100, 12));
+        assert_eq!((found.reward.len(), found.start_kl.len(), found.moments.len()), (100, 100, 12));
         assert!(found.reward.iter().all(|(_, mean)| *mean == 0.5));
         assert_eq!([&found.moments[0], &found.moments[11]].map(|of| of.step), [0, 99]);
-        assert_eq!((found.kl.len(), found.kl[0]), (150, (603, 0.2)));
+        assert_eq!((found.kl.len(), found.kl[0]), (50, (607, 0.2)));
         assert!(rewards(&[], &[]).is_none());
+        let pair = |step: u64, unseen| {
+            let of = Compared { pairs: 4, margin: (step % 2) as f64, ..Compared::default() };
+            Paired { step, unseen, of }
+        };
+        let all: Vec<_> = (0..1200).map(|i| pair(i + 1, false)).chain([pair(5, true)]).collect();
+        let found = pairs(&all).unwrap();
+        assert_eq!((found.learned.len(), found.unseen), (100, vec![pair(5, true)]));
+        assert!(found.learned.iter().all(|of| (of.of.margin, of.of.pairs) == (0.5, 48)));
+        assert!(pairs(&[]).is_none());
         assert_eq!(rewards(&steps[..3], &[]).unwrap().reward, [(1, 1.0), (2, 0.0), (3, 1.0)]);
     }
 }

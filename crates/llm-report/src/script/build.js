@@ -16,7 +16,7 @@ function choice(key, ...buttons) {
 
 function build() {
   const sections = [
-    page.curves && curvesSection, page.rewards && rewardsSection, page.compare && compareSection, page.runs && runsSection, page.facts.length && factsSection,
+    page.curves && curvesSection, page.rewards && rewardsSection, page.pairs && pairsSection, page.compare && compareSection, page.runs && runsSection, page.facts.length && factsSection,
     maps && attentionSection, page.heads.length && headsSection, page.causes && causesSection, page.lens && lensSection, page.prune && pruneSection, page.samples.length && samplesSection,
   ].filter(Boolean).map(make => make());
   const jump = made => el('a', { href: `#${made.id}`, onclick: event => {

@@ -43,9 +43,10 @@ function curvesSection() {
   const steps = [smallest(measured.map(p => p[0])), 0];
   steps[1] = Math.max(largest(measured.map(p => p[0])), steps[0] + 1);
   const [width, height] = largePicture();
+  const below = smallest([0, ...measured.map(p => p[1])]), ofAnswers = page.rewards || page.pairs;
   const lowest = smallest([...measured.map(p => p[1]), start, floor].filter(v => v > 0));
-  const log = view.scale === 'log' && Number.isFinite(lowest);
-  const drawn = plane(width, height, steps, [log ? 0.85 * lowest : 0, topOfLosses(page.curves)], { x: say('step'), y: say('lossAxis'), label: `${say('curves')} (${say('nats')})`, log });
+  const log = view.scale === 'log' && Number.isFinite(lowest) && below === 0;
+  const drawn = plane(width, height, steps, [log ? 0.85 * lowest : below, topOfLosses(page.curves)], { x: say('step'), y: ofAnswers ? null : say('lossAxis'), label: ofAnswers ? say('curves') : `${say('curves')} (${say('nats')})`, log });
   const { picture, line, dot, level } = drawn;
   const legend = el('ul', { class: 'legend' });
   const onTokens = (key, n) => say(key, { n: whole(n) });
@@ -98,5 +99,5 @@ function curvesSection() {
     readout.textContent = [`${say('step')} ${whole(at)}`, ...losses, ...others].join(' · ');
   }
   fill(picture, { tabindex: 0, onkeydown: onKeys({ ArrowLeft: -1, ArrowRight: 1 }, by => show(along(anchors, at, by)[0])) });
-  return section('curves', scales(), legend, el('figure', {}, picture), readout, ...beside.map(b => el('figure', {}, b.picture)));
+  return section('curves', ...(below < 0 ? [] : [scales()]), legend, el('figure', {}, picture), readout, ...beside.map(b => el('figure', {}, b.picture)));
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 use crate::data::{
-    AttentionMaps, Causes, Compared, Comparison, Curves, Fact, HeadRow, Lens, Pruned, Pruning,
-    Rewards,
+    AttentionMaps, Causes, Compared, Comparison, Curves, Fact, HeadRow, Lens, Pairs, Pruned,
+    Pruning, Rewards,
 };
 use crate::runs::{OneRun, SeveralRuns};
 use llm_run::log as run_log;
-use llm_run::log::{AnswerMoment, Sample, ShownAnswer};
+use llm_run::log::{AnswerMoment, Compared as ComparedPairs, Paired, Sample, ShownAnswer};
 use serde_json::Value;
 
 const HOSTILE: &str =
@@ -29,6 +29,12 @@ fn full() -> Page {
                 ..AnswerMoment::default()
             }],
             ..Rewards::default()
+        }),
+        pairs: Some(Pairs {
+            learned: [1, 2]
+                .map(|step| Paired { step, unseen: false, of: ComparedPairs::default() })
+                .into(),
+            unseen: Vec::new(),
         }),
         samples: vec![Sample { step: 2, prompt: HOSTILE.into(), text: HOSTILE.into() }],
         attention: Some(AttentionMaps {

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 /// How this crate's files begin that are replaced or added to as a run goes on. Those with rows are
 /// read row by row, and people change the settings.
-const BEGINNINGS: [(&str, &str); 6] = [
+const BEGINNINGS: [(&str, &str); 7] = [
     ("loss.svg", "<svg width=\"1000\" height=\"600\" "),
     (info::FILE, "{\n  \"program\": "),
     ("samples.jsonl", "{\"step\":"),
     ("heads.jsonl", "{\"step\":"),
     ("rewards.jsonl", "{\"step\":"),
+    ("pairs.jsonl", "{\"step\":"),
     ("answers.jsonl", "{\"step\":"),
 ];
 

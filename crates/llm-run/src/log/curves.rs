@@ -1,6 +1,9 @@
 //! The losses of a log as a few hundred points, however many steps it has.
 
+use crate::log::compared::Paired;
+use crate::log::rewarded::Rewarded;
 use crate::log::row::{Format, Row};
+use crate::log::step_lines::StepLine;
 use llm_core::{Error, IoAction, Result, message};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -29,7 +32,8 @@ pub struct Curves {
     pub grad_norm: Vec<Point>,
     /// Speed of training.
     pub tokens_per_s: Vec<Point>,
-    /// V: a model that knows nothing has a loss of ln V.
+    /// V: a model that knows nothing has a loss of ln V. 0: the loss is that of answers, which has no such limit, and
+    /// may be negative.
     pub vocab_size: usize,
     /// What no model's expected loss is below, where that is known.
     pub entropy_floor: Option<f64>,
@@ -52,7 +56,9 @@ impl Curves {
             grad_norm.add(row.step, f64::from(row.grad_norm));
             speed.add(row.step, f64::from(row.tokens_per_s));
         }
-        let entropy_floor = entropy_floor.filter(|floor| floor.is_finite());
+        let of_answers = [Rewarded::NAME, Paired::NAME].iter().any(|name| dir.join(name).exists());
+        let vocab_size = if of_answers { 0 } else { vocab_size };
+        let entropy_floor = entropy_floor.filter(|floor| floor.is_finite() && !of_answers);
         let (smooth, train, val) = (train.smooth(), train.extremes(), val.extremes());
         let [lr, grad_norm, tokens_per_s] = [lr, grad_norm, speed].map(|of| of.extremes());
         Ok(Curves { train, smooth, val, lr, grad_norm, tokens_per_s, vocab_size, entropy_floor })

@@ -7,6 +7,7 @@
 //! | `samples.jsonl` | what the model wrote on the way ([`Sample`]) |
 //! | `heads.jsonl` | what heads look at and what they carry, of the stories ([`HeadMoment`]) |
 //! | `rewards.jsonl` | the rewards of each step ([`Rewarded`]), and what a program said of answers |
+//! | `pairs.jsonl` | what was made of pairs of answers ([`Paired`]), of a run with these |
 //! | `answers.jsonl` | answers to a few questions on the way ([`AnswerMoment`]), of a run with rewards |
 //! | `config.toml` | the settings |
 //! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
@@ -44,6 +45,7 @@
 //! | `samples` | what the model wrote on the way |
 //! | `head_moments` | what heads look at and what they carry |
 //! | `rewarded` | what the rewards of steps were |
+//! | `compared` | what was made of pairs of answers |
 //! | `answer_moments` | what is answered to a few questions on the way |
 //! | `curves` | the losses of a log as a few hundred points |
 
@@ -67,6 +69,8 @@ mod head_moments;
 
 mod rewarded;
 
+mod compared;
+
 mod answer_moments;
 
 mod curves;
@@ -81,7 +85,7 @@ pub const PICTURE: &str = "loss.svg";
 pub(crate) const CONFIG: &str = "config.toml";
 
 /// The names of the files that this crate writes into a run's folder.
-pub const FILES: [&str; 9] = [
+pub const FILES: [&str; 10] = [
     CONFIG,
     PICTURE,
     "metrics.csv",
@@ -90,12 +94,14 @@ pub const FILES: [&str; 9] = [
     Sample::NAME,
     HeadMoment::NAME,
     Rewarded::NAME,
+    Paired::NAME,
     AnswerMoment::NAME,
 ];
 
 pub use answer_moments::{AnswerMoment, FirstAnswer, ShownAnswer};
 pub use aside::others_aside;
 pub(crate) use aside::suffixed;
+pub use compared::{Compared, Paired};
 pub use curves::{Curves, Point, rows};
 pub use head_moments::HeadMoment;
 pub(crate) use info::put;

@@ -65,7 +65,7 @@ impl Plan {
         check_savable(&plan.trainer, plan.tokenizer.as_ref())?;
         plan.forget = options.forget.as_ref().map(|file| to_forget(&plan, file)).transpose()?;
         plan.notes.extend(without_a_place(options));
-        let unseen = plan.ground.pairs.as_ref().is_some_and(|pairs| pairs.has_unseen());
+        let unseen = plan.ground.pairs.as_ref().is_some_and(|pairs| pairs.unseen_count() > 0);
         let measured = plan.data.as_ref().is_none_or(|data| data.val.is_some() || unseen);
         check_watches(options, measured)?;
         Ok(plan)

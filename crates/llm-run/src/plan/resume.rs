@@ -98,11 +98,9 @@ pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path)
         read_data(models, options, path, &mut plan)?;
     }
     if learns {
-        let model = &plan.trainer.model;
         plan.ground.start = rewarded::start(models, options, &plan.trainer, path)?;
-        if plan.ground.start.is_some() && model.adapter().is_none() {
-            plan.memory += 4 * model.parameter_count();
-        }
+        let own = plan.ground.own_start(&plan.trainer.model);
+        plan.memory += own.map_or(0, |start| 4 * start.trained_count());
     }
     let recipe = &plan.trainer.recipe;
     let other_text = before != DataSource::NONE && before != recipe.data;

@@ -122,8 +122,8 @@ fn compares(recipe: &Recipe) -> bool {
     recipe.reward == Judge::PAIRS || (!recipe.reward.is_empty() && recipe.beta > 0.0)
 }
 
-/// The weights of a run's start, where it compares with them: those under its adapter, or a file beside its
-/// checkpoints.
+/// The weights of a run's start, where it compares with them: those under an adapter that is new, or what a file
+/// beside its checkpoints holds, which is an adapter on the same weights where the run began with one.
 pub(super) fn start(
     models: &Models,
     options: &Options,
@@ -134,39 +134,59 @@ pub(super) fn start(
     if !compares(recipe) {
         return Ok(None);
     }
-    let is_start = |of: &TinyGPT| hex(of) == recipe.start;
-    let own = model.without_adapter();
-    if is_start(&own) {
-        return Ok(Some(own));
+    let is_start = |of: &TinyGPT| hex(&of.blake3()) == recipe.start;
+    let under = model.without_adapter();
+    if let Some(start) = [&under, model].into_iter().find(|of| is_start(of)) {
+        return Ok(Some(start.clone()));
     }
-    if recipe.start.is_empty() || model.adapter().is_some() {
+    if recipe.start.is_empty() {
         return usage(message!(
             "{beta} {}: the run began without it, so the weights of its start are not kept; leave it out, \
              or begin a new run",
             recipe.beta
         ));
     }
-    let beside = path.with_file_name(START);
-    let file = options.base.as_deref().map_or(Ok(beside), to_load)?;
+    let (base, beside) = (model.base().and_then(|(_, base)| base), path.with_file_name(START));
+    // What the flag names is an adapter's base.
+    let named = options.base.as_deref().filter(|_| model.adapter().is_none());
+    let file = named.map_or(Ok(beside), to_load)?;
     let refused = |why: Message| {
-        RunError::Data(message!(
-            "the weights that the run began with, BLAKE3 {}..; '{}': {}; name their file with {base}",
-            recipe.start[..16].to_string(),
-            file.display(),
-            why
-        ))
+        let (hash, file) = (recipe.start[..16].to_string(), file.display());
+        RunError::Data(match model.adapter() {
+            None => message!(
+                "the weights that the run began with, BLAKE3 {}..; '{}': {}; name their file with {base}",
+                hash,
+                file,
+                why
+            ),
+            Some(_) => message!(
+                "the weights that the run began with, BLAKE3 {}..; '{}': {}; put it there",
+                hash,
+                file,
+                why
+            ),
+        })
     };
     if !file.is_file() {
         return Err(refused(message!("there is no such file")));
     }
-    let model = load_on(models, &file, None)?.run.model;
-    let other = || refused(message!("its weights have {}", hex(&model)[..16].to_string()));
-    if is_start(&model) { Ok(Some(model)) } else { Err(other()) }
+    let start = load_on(models, &file, base)?.run.model;
+    if !is_start(&start) {
+        return Err(refused(message!(
+            "its weights have {}",
+            hex(&start.blake3())[..16].to_string()
+        )));
+    }
+    let Some(spec) = start.adapter() else { return Ok(Some(start)) };
+    let numbers = start.trained().map(|(name, of)| (name, of.clone())).collect();
+    let mut start = under.with_adapter_of(&spec, numbers)?;
+    base.into_iter().for_each(|base| start.set_base_file(base));
+    Ok(Some(start))
 }
 
-/// BLAKE3 of a model's weights.
-fn hex(model: &TinyGPT) -> String {
-    model.weights_blake3().iter().map(|byte| format!("{byte:02x}")).collect()
+/// A hash in hexadecimal digits.
+fn hex(hash: &[u8; 32]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Refuses settings of rewards where there are none.
@@ -200,7 +220,11 @@ pub(super) fn check_loaded(options: &Options, run: &Trainer) -> Result<()> {
         Some(Value::Float(beta)) => *beta,
         _ => run.recipe.beta,
     };
-    let in_file = run.model.adapter().is_some() || options.lora.is_some();
+    let in_file = match run.model.base() {
+        None => options.lora.is_some(),
+        // An adapter that knows something when the run begins is a start of its own.
+        Some((base, _)) => !begins(options, run) && run.recipe.start == hex(base),
+    };
     if no_folder && !in_file && (judge == Judge::PAIRS || beta > 0.0) {
         return usage(message!(
             "the weights of the start are kept in the run's folder; name that with {out}, in place of {save}"
@@ -227,7 +251,8 @@ pub(super) fn begun(
         Some(Judge::PAIRS) => (PAIRS, RATE_OF_PAIRS, BETA),
         _ => (QUESTIONS, RATE, 0.0),
     };
-    let rate = if rank.is_some() { ADAPTER * rate } else { rate };
+    let adapts = rank.is_some() || run.model.adapter().is_some();
+    let rate = if adapts { ADAPTER * rate } else { rate };
     let mut recipe = Recipe {
         batch_size,
         beta,
@@ -247,13 +272,7 @@ pub(super) fn begun(
         settings::fill(RECIPE, &mut recipe, |setting, _, _| given.get(setting.name).cloned());
     fill.map_err(named_by_option)?;
     if compares(&recipe) {
-        if run.model.adapter().is_some() {
-            return usage(message!(
-                "the model has an adapter, and would be compared with the weights under it: make one model of \
-                 both first, with the verb export"
-            ));
-        }
-        recipe.start = hex(&run.model);
+        recipe.start = hex(&run.model.blake3());
     }
     if compares(&recipe) || recipe.updates > 1 {
         run.model.set_dropout(0.0)?;

@@ -1,12 +1,12 @@
 //! The step of a run that learns from rewards: the model writes answers in place of the data's, they are judged, and
 //! whoever works on steps learns from them.
 
-use super::objective::{Compared, sums, weighed};
+use super::objective::{sums, weighed};
 use super::program::{Program, told};
 use super::writing::{Attempt, advantages, answers, learned};
 use super::{Judge, Pairs, Questions};
 use crate::error::{Kind, RunError};
-use crate::log::{Rewarded, Said};
+use crate::log::{Compared, Rewarded, Said};
 use llm_core::autograd::Gradients;
 use llm_core::model::{Batch, Origin};
 use llm_core::optim::{Optimizer, clip_scale};
@@ -45,6 +45,13 @@ pub struct Ground {
     pub pairs: Option<Arc<Pairs>>,
     /// The weights of its start, where something is compared with them.
     pub start: Option<TinyGPT>,
+}
+
+impl Ground {
+    /// The weights of the start, where no other file holds them: those under a new adapter are its base's.
+    pub fn own_start(&self, now: &TinyGPT) -> Option<&TinyGPT> {
+        self.start.as_ref().filter(|start| start.adapter().is_some() == now.adapter().is_some())
+    }
 }
 
 /// Workers of a step, with answers and their rewards, or pairs of answers, in place of data.

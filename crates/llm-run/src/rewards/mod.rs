@@ -41,7 +41,7 @@ mod writing;
 
 pub use asking::Asking;
 pub use judging::{Found, Ground, Judging, Latest};
-pub use objective::{Compared, Preferred, Taught, clipped, compared, preferred, weighed};
+pub use objective::{Preferred, Taught, clipped, compared, preferred, weighed};
 pub use own::own_questions;
 pub use pairs::{Pairs, pairs};
 pub use questions::{Questions, questions};

@@ -1,8 +1,8 @@
 //! Losses of answers as weights: what ln p of a token is to be multiplied by, so that the weighted cross entropy has
 //! the gradient of the loss.
 
+use crate::log::Compared;
 use llm_core::model::Batch;
-use serde::Serialize;
 
 /// What a token of an answer teaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +47,8 @@ pub fn clipped(advantage: f64, [now, old, start]: [f64; 3], [epsilon, beta]: [f3
 /// What a pair of answers teaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preferred {
+    /// What the better answer and the worse one have gained, β·(now − start).
+    pub gains: [f64; 2],
     /// By how much the better answer has gained more than the worse one.
     pub margin: f64,
     /// L.
@@ -66,9 +68,10 @@ pub struct Preferred {
 /// Rafailov et al., "Direct Preference Optimization".
 pub fn preferred(now: [f64; 2], start: [f64; 2], beta: f32) -> Preferred {
     let beta = f64::from(beta);
-    let margin = beta * ((now[0] - start[0]) - (now[1] - start[1]));
+    let gains = [0, 1].map(|i| beta * (now[i] - start[i]));
+    let margin = gains[0] - gains[1];
     let loss = (-margin).max(0.0) + libm::log1p(libm::exp(-margin.abs()));
-    Preferred { margin, loss, weight: beta / (1.0 + libm::exp(margin)) }
+    Preferred { gains, margin, loss, weight: beta / (1.0 + libm::exp(margin)) }
 }
 
 /// A batch whose weights are advantages with those of [`clipped`] in their place, by ln p of each place `now`, when the
@@ -94,27 +97,13 @@ pub fn weighed(
     (batch, sums)
 }
 
-/// What a model makes of some pairs: means over them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Compared {
-    /// How many.
-    pub pairs: u64,
-    /// −ln σ(m).
-    pub loss: f64,
-    /// m: by how much the better answer has gained more than the worse one, in nats times β.
-    pub margin: f64,
-    /// Share of pairs with a margin above 0.
-    pub accuracy: f64,
-    /// Share of pairs whose better answer is likelier than the worse one.
-    pub likelier: f64,
-}
-
 impl Compared {
     /// Numbers in the bytes of one.
-    pub(super) const BYTES: usize = 40;
+    pub(super) const BYTES: usize = 56;
 
-    fn numbers(&self) -> [f64; 5] {
-        [self.pairs as f64, self.loss, self.margin, self.accuracy, self.likelier]
+    fn numbers(&self) -> [f64; 7] {
+        let Compared { pairs, loss, margin, better, worse, accuracy, likelier } = *self;
+        [pairs as f64, loss, margin, better, worse, accuracy, likelier]
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {
@@ -123,12 +112,14 @@ impl Compared {
 
     /// The means of sums, each of [`Compared::BYTES`].
     pub(super) fn mean(bytes: &[u8]) -> Compared {
-        let [pairs, loss, margin, accuracy, likelier] = sums(bytes);
+        let [pairs, loss, margin, better, worse, accuracy, likelier] = sums(bytes);
         let mean = |x: f64| x / pairs.max(1.0);
         Compared {
             pairs: pairs as u64,
             loss: mean(loss),
             margin: mean(margin),
+            better: mean(better),
+            worse: mean(worse),
             accuracy: mean(accuracy),
             likelier: mean(likelier),
         }
@@ -162,6 +153,8 @@ pub fn compared(batch: Batch, logs: [&[f32]; 2], beta: f32) -> (Batch, Compared)
         sums.pairs += 1;
         sums.loss += of.loss;
         sums.margin += of.margin;
+        sums.better += of.gains[0];
+        sums.worse += of.gains[1];
         sums.accuracy += f64::from(u8::from(of.margin > 0.0));
         sums.likelier += f64::from(u8::from(now[0] > now[1]));
     }

@@ -1,10 +1,11 @@
 //! Pairs of answers, of which one is better: what is learned from them, and how those are judged that are not.
 
-use super::objective::{Compared, compared};
+use super::objective::compared;
 use super::questions::{Manner, passages};
 use super::writing::answered;
 use crate::data::{Data, Input};
 use crate::error::{Result, RunError, usage};
+use crate::log::Compared;
 use llm_core::base::thousands;
 use llm_core::data::{TokenDataset, Window};
 use llm_core::model::{Batch, Origin};
@@ -100,11 +101,6 @@ impl Pairs {
         self.learned.iter().chain(&self.unseen).map(len).max().unwrap_or(0)
     }
 
-    /// Whether some are unseen.
-    pub fn has_unseen(&self) -> bool {
-        !self.unseen.is_empty()
-    }
-
     /// The batch of a step in which each token of an answer has its weight, and sums over its pairs.
     pub(super) fn learned(
         &self,
@@ -130,18 +126,23 @@ impl Pairs {
         Ok(compared(batch, [&now?, &start?], self.beta))
     }
 
-    /// What a model makes of the unseen pairs, `count` at a time, which those who work deal out among them; nothing
-    /// where there are none.
+    /// How many unseen pairs a measurement compares.
+    pub fn unseen_count(&self) -> usize {
+        self.unseen.len()
+    }
+
+    /// What a model makes of the first `most` of the unseen pairs, `count` at a time, which those who work deal out
+    /// among them; nothing where there are none.
     ///
     /// # Errors
     /// As [`TinyGPT::log_probs`]; [`Error::Crew`](llm_core::Error::Crew).
     pub fn measured(
         &self,
         models: [&TinyGPT; 2],
-        count: usize,
+        [count, most]: [usize; 2],
         work: &mut dyn Work,
     ) -> llm_core::Result<Option<Compared>> {
-        let unseen: Vec<&Pair> = self.unseen.iter().collect();
+        let unseen: Vec<&Pair> = self.unseen.iter().take(most).collect();
         let (rank, size) = (work.rank(), work.size());
         let rounds = unseen.len().div_ceil(count * size);
         let mut mine = Vec::new();

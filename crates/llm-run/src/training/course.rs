@@ -7,9 +7,9 @@ use super::measuring::measure_some;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{Result, RunError};
-use crate::log::RunState;
+use crate::log::{Compared, Paired, RunState};
 use crate::plan::Plan;
-use crate::rewards::{Compared, Latest};
+use crate::rewards::Latest;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SpikeGuard, StepReport, TimeLimit, Verdict, Work,
@@ -166,6 +166,7 @@ impl Training<'_> {
     /// Asks the questions that stay the same, in a run that learns from rewards and has a folder.
     pub(super) fn asked(&mut self, run: Snapshot<'_>) -> Result<()> {
         let Training { face, store, .. } = self;
+        store.find_folder(run.step, *face)?;
         let Some(journal) = &mut store.journal else { return Ok(()) };
         if let Some(moment) = journal.ask(run)? {
             face.event(&Event::Asked(&moment));
@@ -225,7 +226,9 @@ impl Hooks for Course<'_, '_> {
         }
         let logged = store.journal.as_mut().map_or(Ok(()), |journal| {
             journal.step(report, rate)?;
-            rewards.map_or(Ok(()), |of| journal.rewarded(of))
+            rewards.map_or(Ok(()), |of| journal.rewarded(of))?;
+            let pairs = pairs.map(|of| Paired { step: run.step, unseen: false, of: *of });
+            pairs.map_or(Ok(()), |of| Ok(journal.paired(&of)?))
         });
         match logged {
             // The log may have gone away with its folder, which is found again.
@@ -252,7 +255,8 @@ impl Hooks for Course<'_, '_> {
         work: &mut dyn Work,
     ) -> llm_core::Result<Option<Evaluation>> {
         self.run.asked(run).map_err(RunError::in_hook)?;
-        if let Some(Compared { pairs, loss, accuracy, .. }) = self.run.compare(run, work)? {
+        let unseen = self.run.compare(run, true, work).map_err(RunError::in_hook)?;
+        if let Some(Compared { pairs, loss, accuracy, .. }) = unseen {
             return Ok(Some(Evaluation { loss, accuracy, tokens: pairs }));
         }
         let Some(val) = &self.data.val else { return Ok(None) };

@@ -8,9 +8,9 @@ use super::measuring::{measure, measure_some};
 use crate::data::Report;
 use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{Result, RunError};
-use crate::log::RunState;
+use crate::log::{Compared, Paired, RunState};
 use crate::plan::Plan;
-use crate::rewards::{Compared, Ground};
+use crate::rewards::Ground;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Ending, Trainer, Work};
 use std::path::Path;
@@ -19,7 +19,7 @@ impl Training<'_> {
     /// The steps, and the measurement after them.
     pub(super) fn train(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<Option<Report>> {
         let before = self.before(plan, work)?;
-        self.compare((&plan.trainer).into(), work)?;
+        self.compare((&plan.trainer).into(), plan.trainer.step == 0, work)?;
         let ending = self.steps(plan, work)?;
         let step = plan.trainer.step;
         self.early = match ending {
@@ -31,9 +31,10 @@ impl Training<'_> {
         self.face.event(&Event::Ended { ending: &ending, step, best, worse });
         let Trainer { model, optimizer, .. } = &mut plan.trainer;
         work.before_saving(model, optimizer.as_mut())?;
+        // Before the save: whoever goes on from it asks no more.
+        self.asked((&plan.trainer).into())?;
         // A measurement may take longer than the steps did: nothing is lost by it.
         self.save(plan)?;
-        self.asked((&plan.trainer).into())?;
         let report = self.measure(plan, work)?;
         self.forgotten(before, report.as_ref(), plan, work)?;
         Ok(report)
@@ -42,7 +43,7 @@ impl Training<'_> {
     /// The measurement after the last step.
     fn measure(&mut self, plan: &Plan, work: &mut dyn Work) -> Result<Option<Report>> {
         let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
-            match self.compare((&plan.trainer).into(), work)? {
+            match self.compare((&plan.trainer).into(), true, work)? {
                 Some(found) => {
                     let trainer = &plan.trainer;
                     self.store.keep_best(found.loss, trainer.into(), self.face)?;
@@ -91,18 +92,25 @@ impl Training<'_> {
         Ok(Some(report))
     }
 
-    /// What the model makes of the unseen pairs, which is said; nothing where there are none.
+    /// What the model makes of the unseen pairs, which is said, and written down if it is to be `kept`; nothing where
+    /// there are none.
     pub(super) fn compare(
         &mut self,
         run: Snapshot<'_>,
+        kept: bool,
         work: &mut dyn Work,
-    ) -> llm_core::Result<Option<Compared>> {
+    ) -> Result<Option<Compared>> {
         let Ground { pairs: Some(pairs), start: Some(start), .. } = &self.ground else {
             return Ok(None);
         };
-        let found = pairs.measured([run.model, start], run.recipe.batch_size, work)?;
+        let found =
+            pairs.measured([run.model, start], [run.recipe.batch_size, usize::MAX], work)?;
         if let Some(found) = &found {
             self.face.event(&Event::Compared { step: run.step, unseen: found });
+            self.store.find_folder(run.step, self.face)?;
+            if let Some(journal) = self.store.journal.as_ref().filter(|_| kept) {
+                journal.paired(&Paired { step: run.step, unseen: true, of: *found })?;
+            }
         }
         Ok(found)
     }

@@ -9,8 +9,8 @@ use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
 use crate::log::{
-    self, AnswerMoment, CONFIG, Curves, HeadMoment, PICTURE, Rewarded, Row, RunInfo, RunLog,
-    RunResult, RunState, Sample, StepLine, StepLines,
+    self, AnswerMoment, CONFIG, Curves, HeadMoment, PICTURE, Paired, Rewarded, Row, RunInfo,
+    RunLog, RunResult, RunState, Sample, StepLine, StepLines,
 };
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
@@ -48,6 +48,7 @@ pub(super) struct Journal {
     rewards: StepLines<Rewarded>,
     /// Rewards of steps that are done again, as they were before.
     ahead: VecDeque<Rewarded>,
+    pairs: StepLines<Paired>,
     answers: StepLines<AnswerMoment>,
     asking: Option<Asking>,
     causes: Causes,
@@ -103,7 +104,8 @@ impl Journal {
         if plan.begins {
             log::put(&dir.join(AnswerMoment::NAME), "")?; // those before the first step are another run's
         }
-        let answers = StepLines::open(&dir, trainer.step)?;
+        let (pairs, answers) =
+            (StepLines::open(&dir, trainer.step)?, StepLines::open(&dir, trainer.step)?);
         let said = answers.all()?;
         let asking = plan.ground.questions.clone();
         let asking = asking.map(|of| Asking::new(of, plan.tokenizer.clone(), said));
@@ -126,6 +128,7 @@ impl Journal {
             heads,
             rewards,
             ahead,
+            pairs,
             answers,
             asking,
             causes,
@@ -144,6 +147,7 @@ impl Journal {
         self.samples.moved_to(dir);
         self.heads.moved_to(dir);
         self.rewards.moved_to(dir);
+        self.pairs.moved_to(dir);
         self.answers.moved_to(dir);
         self.dir = dir.to_path_buf();
     }
@@ -161,6 +165,7 @@ impl Journal {
         self.heads = StepLines::open(&self.dir, done)?;
         self.rewards = StepLines::open(&self.dir, done)?;
         self.ahead.clear();
+        self.pairs = StepLines::open(&self.dir, done)?;
         self.answers = StepLines::open(&self.dir, done)?;
         self.asking.iter_mut().for_each(Asking::begin_again);
         self.write_info(RunState::Running)
@@ -223,6 +228,14 @@ impl Journal {
         Ok(self.rewards.push(of)?)
     }
 
+    /// After each step of a run that learns from pairs, and after each look at the unseen ones.
+    ///
+    /// # Errors
+    /// As [`StepLines::push`].
+    pub(super) fn paired(&self, of: &Paired) -> llm_core::Result<()> {
+        self.pairs.push(of)
+    }
+
     /// Asks the questions that stay the same, and writes down what is answered; nothing where there are none, or
     /// where that was done after this step.
     ///
@@ -271,13 +284,15 @@ impl Journal {
         self.write_info(state)?;
         let curves = self.curves()?;
         let (samples, heads) = (self.samples.all()?, self.heads.all()?);
-        let (mut rewards, answers) = (self.rewards.all()?, self.answers.all()?);
+        let (mut rewards, pairs, answers) =
+            (self.rewards.all()?, self.pairs.all()?, self.answers.all()?);
         rewards.retain(|of| of.step <= run.step);
         // Texts of many lengths are read for the page: their buffers shall not come on top of those
         // of training, nor stay among them.
         buffer::release_pool();
         let (folder, tokens) = (&*self.dir, self.tokens);
-        let of = PageOf { folder, run, curves, samples, heads, rewards, answers, tokens, ending };
+        let of =
+            PageOf { folder, run, curves, samples, heads, rewards, pairs, answers, tokens, ending };
         let page = face.page(&of);
         buffer::release_pool();
         self.put(PICTURE, face.picture(&of.curves))?;

@@ -3,7 +3,7 @@
 use crate::config::Beside;
 use crate::data::Report;
 use crate::folder::Target;
-use crate::log::{AnswerMoment, Curves, HeadMoment, Rewarded, Sample};
+use crate::log::{AnswerMoment, Curves, HeadMoment, Paired, Rewarded, Sample};
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
 use llm_core::message;
@@ -133,6 +133,8 @@ pub struct PageOf<'a> {
     pub heads: Vec<HeadMoment>,
     /// Rewards of its steps, if it learns from them.
     pub rewards: Vec<Rewarded>,
+    /// What it made of pairs of answers, if it learns from them.
+    pub pairs: Vec<Paired>,
     /// What it answered on the way.
     pub answers: Vec<AnswerMoment>,
     /// Tokens trained on, by all steps.

@@ -17,7 +17,7 @@ use crate::models::Models;
 use crate::note::Note;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::rewards::{Ground, Judging};
+use crate::rewards::{Ground, Judge, Judging};
 use llm_core::crew::Crew;
 use llm_core::kernels::gemm::Precision;
 use llm_core::message;
@@ -91,11 +91,9 @@ fn follow(
     }
     let Ground { questions, pairs, .. } = &plan.ground;
     let learns_otherwise = questions.is_some() || pairs.is_some();
-    if options.dry_run && learns_otherwise {
-        let why = match pairs {
-            Some(_) => message!("how long pairs of answers take is not estimated"),
-            None => message!("how long answers take is not estimated"),
-        };
+    if options.dry_run && matches!(Judge::of(&plan.trainer.recipe.reward), Judge::Program(_)) {
+        let why =
+            message!("how long a program takes to judge answers is not estimated: it is not asked");
         face.event(&Event::Note(&Note::Said(why)));
         return Ok(());
     }
@@ -174,7 +172,17 @@ fn estimated(
 ) -> Result<()> {
     let watching = &mut *face;
     let mut stop = move || watching.signal().is_some();
-    let found = estimate(plan, options, gpu, clock, &mut stop)?;
+    let (ground, mut one, mut judging) = (plan.ground.clone(), OneProcess, None);
+    let work: Option<&mut dyn Work> = match gpu {
+        Some(gpu) => Some(gpu.work.as_mut()),
+        None if ground.questions.is_none() && ground.pairs.is_none() => None,
+        None => {
+            let recipe = &plan.trainer.recipe;
+            let of = Judging::new(&mut one, recipe, ground, plan.tokenizer.clone(), Vec::new());
+            Some(judging.insert(of))
+        }
+    };
+    let found = estimate(plan, options, work, clock, &mut stop)?;
     check_signal(face)?;
     if let Some(estimate) = &found {
         face.event(&Event::Estimated { estimate, steps: plan.steps });

@@ -64,7 +64,7 @@ impl Store {
             best_instead: None,
             moments: save_opt.unwrap_or(true),
             loaded: options.load.clone(),
-            start: plan.ground.start.clone().filter(|_| plan.trainer.model.adapter().is_none()),
+            start: plan.ground.own_start(&plan.trainer.model).cloned(),
         }
     }
 

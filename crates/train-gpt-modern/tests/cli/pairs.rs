@@ -33,9 +33,11 @@ const ANSWERS: [&str; 10] = [
     "--answer-length",
     "6",
 ];
-const STEPS: [&str; 12] = [
+const STEPS: [&str; 14] = [
     "--steps",
     "6",
+    "--eval-every",
+    "2",
     "--batch",
     "2",
     "--accum",
@@ -63,6 +65,18 @@ fn disturbed(sandbox: &Sandbox, words: &[&str]) {
     for other in ["threads", "killed"] {
         let [one, two] = ["whole", other].map(|run| sandbox.read(format!("{run}/ckpt/last")));
         assert!(one == two, "{other}");
+        for name in ["pairs.jsonl", "rewards.jsonl", "answers.jsonl"] {
+            let lines = |run: &str| {
+                let text = std::fs::read_to_string(sandbox.path(run).join(name));
+                text.unwrap_or_default().lines().map(String::from).collect::<Vec<_>>()
+            };
+            let (mut whole, found) = (lines("whole"), lines(other));
+            // What is measured after the last save is missing where the kill came between.
+            if name == "pairs.jsonl" && other == "killed" && found.len() < whole.len() {
+                whole.pop();
+            }
+            assert!(whole == found, "{other}/{name}");
+        }
     }
 }
 
@@ -183,9 +197,31 @@ fn what_cannot_be_compared_is_refused() {
     sandbox.ok(&[&ANSWERS[..], &STEPS, &["--out", "run"]].concat());
     let held = ["--load", "run", "--steps", "1", "--beta", "0.1", "--gen", "0"];
     sandbox.refuses(&held, 2, &["the run began without it"]);
-    // Beside a trained adapter the start would be its base.
-    sandbox
-        .ok(&[&PAIRS[2..], &STEPS, &["--load", "m", "--lora", "2", "--save", "adapter"]].concat());
-    let again = ["--load", "adapter", "--reward", "sort", "--beta", "0.1", "--no-save"];
-    sandbox.refuses(&again, 2, &["the model has an adapter"]);
+}
+
+/// An adapter that has learned already is held to what it was, on weights that are shared.
+#[test]
+fn a_trained_adapter_is_a_start_of_its_own() {
+    let sandbox = base();
+    let chats = ["--load", "m", "--data", "chats.jsonl", "--lora", "2", "--save", "adapter"];
+    sandbox.ok(&[&chats[..], &["--steps", "4", "--lr", "1e-2", "--gen", "0"]].concat());
+    let pairs = ["--load", "adapter", "--dpo", "--data", "pairs.jsonl"];
+    disturbed(&sandbox, &pairs);
+    let first = &sandbox.read("whole/pairs.jsonl")[..];
+    assert!(
+        String::from_utf8_lossy(first).contains(r#""unseen":true,"pairs":4,"loss":0.69314718"#)
+    );
+    let go_on = ["--load", "whole", "--steps", "2", "--gen", "0"];
+    sandbox.ok(&[&go_on[..], &["--out", "elsewhere"]].concat());
+    sandbox.ok(&["--load", "elsewhere", "--steps", "1", "--gen", "0", "--no-save"]);
+    sandbox.ok(&["export", "peft", "peft", "--load", "elsewhere"]);
+    let as_file = [&pairs[..], &["--save", "f"]].concat();
+    sandbox.refuses(&as_file, 2, &["kept in the run's folder"]);
+    std::fs::remove_file(sandbox.path("whole/ckpt/start")).unwrap();
+    sandbox.refuses(&go_on, 65, &["whole/ckpt/start", "put it there"]);
+    for run in ["whole", "threads", "killed"] {
+        std::fs::remove_dir_all(sandbox.path(run)).unwrap();
+    }
+    let answers = [&["--load", "adapter"], &ANSWERS[2..], &["--beta", "0.1"]].concat();
+    disturbed(&sandbox, &answers);
 }

@@ -9,6 +9,7 @@ use crate::program::Program;
 use crate::signals::Signals;
 use llm_core::base::bytes;
 use llm_core::message;
+use llm_core::train::Work;
 use llm_report::comparison::Variant;
 use llm_run::clock::TimeBudget;
 use llm_run::device::opened;
@@ -36,7 +37,11 @@ pub(super) fn estimated(
         let mut stop = || signals.pending().is_some();
         let steps = plan.data.as_ref().map(|data| &data.train);
         let mut gpu = opened(&options.device, &plan.trainer, steps)?;
-        let found = estimate(&mut plan, &options, gpu.as_mut(), &clock, &mut stop)?;
+        let work: Option<&mut dyn Work> = match &mut gpu {
+            Some(gpu) => Some(gpu.work.as_mut()),
+            None => None,
+        };
+        let found = estimate(&mut plan, &options, work, &clock, &mut stop)?;
         signals.check()?;
         let seconds = found.map_or(0.0, |found| found.seconds);
         whole += seconds * seeds as f64;

@@ -91,7 +91,8 @@ fn follow(
     }
     let Ground { questions, pairs, .. } = &plan.ground;
     let learns_otherwise = questions.is_some() || pairs.is_some();
-    if options.dry_run && matches!(Judge::of(&plan.trainer.recipe.reward), Judge::Program(_)) {
+    let judge = questions.as_ref().map(|_| Judge::of(&plan.trainer.recipe.reward));
+    if options.dry_run && matches!(judge, Some(Judge::Program(_))) {
         let why =
             message!("how long a program takes to judge answers is not estimated: it is not asked");
         face.event(&Event::Note(&Note::Said(why)));

@@ -20,6 +20,10 @@ const OF_THE_BUDGET: u8 = 98;
 const WITH_UNITS: Features =
     Features::EXPERIMENTAL_COOPERATIVE_MATRIX.union(Features::SHADER_F16).union(Features::SUBGROUP);
 
+/// Drivers that list units with which the kernels do not work. RADV's compiler does not come to an end with their texts for
+/// subgroups of 64: Mesa 25.0.7, for Navi 31, took more than two minutes of a core for one and was not done.
+const WITHOUT_UNITS: [&str; 1] = ["radv"];
+
 /// What the kernels need, and what this adapter has of all else.
 fn needed(have: &Limits) -> Limits {
     Limits {
@@ -129,7 +133,7 @@ impl Adapter {
         let subgroup = if is_metal { 32 } else { self.info.subgroup_max_size };
         let units = Units { edge: edge as usize, subgroup: subgroup as usize };
         let usable = self.inner.features().contains(WITH_UNITS) && units::tiles(units).is_some();
-        usable.then_some(units)
+        (usable && !WITHOUT_UNITS.contains(&&*self.info.driver)).then_some(units)
     }
 
     /// Opens it, with its matrix units if they are wanted and to be had: to wgpu they are experimental.

@@ -93,12 +93,14 @@ fn compare(gpu: &Gpu, seed: u64, draw: &mut Draw, case: Case) -> f64 {
     step.gradient(&batch, 0).unwrap();
     let got = f64::from(step.report().unwrap().loss);
     let off = (got - f64::from(loss.item())).abs() / f64::from(loss.item()).abs().max(1.0);
-    assert!(off < TOLERANCE, "seed {seed}, {about}: the loss is {off:.1e} apart");
+    // Sums of many rows, which cancel out, are rounded as often as there are rows.
+    let tolerance = TOLERANCE * (rows as f64 / 512.0).sqrt().max(1.0);
+    assert!(off < tolerance, "seed {seed}, {about}: the loss is {off:.1e} apart");
     let wanted = loss.backward().unwrap();
     let mut worst = off;
     for ((name, p), (_, got)) in parameters.iter().zip(&step.gradients().unwrap()) {
         let off = apart(got, wanted.get(p).unwrap());
-        assert!(off < TOLERANCE, "seed {seed}, {about}: the gradient of {name} is {off:.1e} apart");
+        assert!(off < tolerance, "seed {seed}, {about}: the gradient of {name} is {off:.1e} apart");
         worst = worst.max(off);
     }
     worst

@@ -208,7 +208,9 @@ pub(super) fn check_loaded(options: &Options, run: &Trainer) -> Result<()> {
         return check_about(options);
     }
     if options.device != Device::Cpu {
-        return usage(message!("rewards and pairs are learned on the processor: leave {device} out"));
+        return usage(message!(
+            "rewards and pairs are learned on the processor: leave {device} out"
+        ));
     }
     let no_folder = options.save.is_some() && options.no_save != Some(true);
     if no_folder && matches!(Judge::of(judge), Judge::Program(_)) {

@@ -42,18 +42,9 @@ pub(crate) fn pairs(all: &[Paired]) -> Option<Pairs> {
     let (learned, unseen): (Vec<Paired>, Vec<Paired>) = (of(false), of(true));
     let each = learned.len().div_ceil(MOST_POINTS).max(1);
     let point = |some: &[Paired]| {
-        let mean = |of: fn(&Compared) -> f64| {
-            rounded(some.iter().map(|pairs| of(&pairs.of)).sum::<f64>() / some.len() as f64)
-        };
-        let of = Compared {
-            pairs: some.iter().map(|pairs| pairs.of.pairs).sum(),
-            loss: mean(|of| of.loss),
-            margin: mean(|of| of.margin),
-            better: mean(|of| of.better),
-            worse: mean(|of| of.worse),
-            accuracy: mean(|of| of.accuracy),
-            likelier: mean(|of| of.likelier),
-        };
+        let sum = |i: usize| some.iter().map(|pairs| pairs.of.numbers()[i]).sum::<f64>();
+        let means = std::array::from_fn(|i| rounded(sum(i) / some.len() as f64));
+        let of = Compared { pairs: sum(0) as u64, ..Compared::of(means) };
         Paired { of, ..some[some.len() / 2] }
     };
     (!all.is_empty()).then(|| Pairs {

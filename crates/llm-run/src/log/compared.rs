@@ -22,6 +22,20 @@ pub struct Compared {
     pub likelier: f64,
 }
 
+impl Compared {
+    /// Count and means, in the order of the fields.
+    pub fn numbers(&self) -> [f64; 7] {
+        let Compared { pairs, loss, margin, better, worse, accuracy, likelier } = *self;
+        [pairs as f64, loss, margin, better, worse, accuracy, likelier]
+    }
+
+    /// Count and means from what [`Compared::numbers`] gives.
+    pub fn of(numbers: [f64; 7]) -> Compared {
+        let [pairs, loss, margin, better, worse, accuracy, likelier] = numbers;
+        Compared { pairs: pairs as u64, loss, margin, better, worse, accuracy, likelier }
+    }
+}
+
 /// The pairs of a step, or those that are unseen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Paired {

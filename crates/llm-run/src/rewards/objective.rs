@@ -101,28 +101,15 @@ impl Compared {
     /// Numbers in the bytes of one.
     pub(super) const BYTES: usize = 56;
 
-    fn numbers(&self) -> [f64; 7] {
-        let Compared { pairs, loss, margin, better, worse, accuracy, likelier } = *self;
-        [pairs as f64, loss, margin, better, worse, accuracy, likelier]
-    }
-
     pub(super) fn bytes(&self) -> Vec<u8> {
         self.numbers().iter().flat_map(|x| x.to_le_bytes()).collect()
     }
 
     /// The means of sums, each of [`Compared::BYTES`].
     pub(super) fn mean(bytes: &[u8]) -> Compared {
-        let [pairs, loss, margin, better, worse, accuracy, likelier] = sums(bytes);
-        let mean = |x: f64| x / pairs.max(1.0);
-        Compared {
-            pairs: pairs as u64,
-            loss: mean(loss),
-            margin: mean(margin),
-            better: mean(better),
-            worse: mean(worse),
-            accuracy: mean(accuracy),
-            likelier: mean(likelier),
-        }
+        let sums @ [pairs, ..] = sums::<7>(bytes);
+        let means = Compared::of(sums.map(|x| x / pairs.max(1.0)));
+        Compared { pairs: pairs as u64, ..means }
     }
 }
 

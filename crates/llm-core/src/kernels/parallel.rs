@@ -76,7 +76,7 @@ pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
             self.0.store(true, Ordering::Release);
         }
     }
-    let (Some(caller), 2..) = (rayon::current_thread_index(), rayon::current_num_threads()) else {
+    let (Some(caller), 2..) = (rayon::current_thread_index(), threads()) else {
         return f();
     };
     let done = AtomicBool::new(false);
@@ -109,10 +109,15 @@ pub fn alone<T>(f: impl FnOnce() -> T) -> T {
     scoped(&ALONE, true, f)
 }
 
+/// The number of threads that share what is cut here.
+fn threads() -> usize {
+    // In a browser's tab it is 1 always, and known when that is compiled: nothing that cuts work is in its core.
+    if cfg!(target_family = "wasm") || ALONE.get() { 1 } else { rayon::current_num_threads() }
+}
+
 /// `None`: not worth cutting.
 fn rows_per_task(len: usize, width: usize, grain: usize) -> Option<usize> {
-    let threads = if ALONE.get() { 1 } else { rayon::current_num_threads() };
-    let width = width.max(1);
+    let (threads, width) = (threads(), width.max(1));
     if threads == 1 || len < 2 * grain || len < 2 * width {
         return None;
     }

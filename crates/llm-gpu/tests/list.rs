@@ -41,6 +41,11 @@ fn few_calls_in_a_step() {
     let wide = planned(Config::new(1000, 16, 8, 1), 4);
     let scores = 4 * 16 * 1000;
     assert_eq!(wide.plan.rooms.iter().filter(|(numbers, _)| *numbers == scores).count(), 1);
+    // Masks of attention's weights are made where they are needed: no room has one of every pair of tokens.
+    let dropping = planned(Config { dropout: 0.1, ..Config::new(65, 1024, 64, 2) }, 1);
+    let pairs = 4 * 1024 * 1024;
+    assert!(dropping.plan.rooms.iter().all(|(numbers, _)| *numbers < pairs / 2));
+    assert_eq!(calls(&dropping, "product"), 3 * 9);
     // Twelve blocks, as W4 has: three products for each of 49 matrices, a norm before each half of a block, there
     // and back, two calls of each attention.
     let deep = planned(Config::new(65, 64, 32, 12), 2);

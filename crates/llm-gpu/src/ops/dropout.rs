@@ -7,10 +7,24 @@ use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::{Fact, Listed};
 use llm_core::message;
 
-const APPLY: Kernel = Kernel::new("apply", &[include_str!("dropout.wgsl")]);
+/// The random bits, in front of kernels that read them.
+pub(super) const STREAM: &str = include_str!("chacha.wgsl");
+const APPLY: Kernel = Kernel::new("apply", &[STREAM, include_str!("dropout.wgsl")]);
 
 /// Places beyond this do not fit the word that the kernel has for them.
 const PLACES: u64 = 1 << 24;
+
+/// Of masks that the op says: their place, below which bits a number is dropped, and what the others are multiplied by.
+pub(super) fn decided_by(made: &Listed) -> Result<[u32; 3]> {
+    let Some(Fact::Masks(masks)) = made.fact("masks") else {
+        return Err(GpuError::unsaid(made.op, "masks"));
+    };
+    let (threshold, scale, place) = masks.decided_by();
+    if place >= PLACES {
+        return Err(GpuError::no(made.op, message!("at such a place")));
+    }
+    Ok([place as u32, u32::from(threshold), scale.to_bits()])
+}
 
 /// to (+)= m ∘ x for rows of `width`, with the masks that the op says; `each` rows to a sequence.
 pub(super) fn apply(
@@ -20,15 +34,9 @@ pub(super) fn apply(
     [rows, width, each]: [usize; 3],
     add: u32,
 ) -> Result<()> {
-    let Some(Fact::Masks(masks)) = made.fact("masks") else {
-        return Err(GpuError::unsaid(made.op, "masks"));
-    };
-    let (threshold, scale, place) = masks.decided_by();
-    if place >= PLACES {
-        return Err(GpuError::no(made.op, message!("at such a place")));
-    }
+    let [place, threshold, scale] = decided_by(made)?;
     let [rows_, width_, each_] = [rows, width, each].map(|n| n as u32);
-    let sizes = [rows_, width_, each_, place as u32, u32::from(threshold), scale.to_bits(), add];
+    let sizes = [rows_, width_, each_, place, threshold, scale, add];
     let drawn = maker.fixed.drawn;
     maker.call(APPLY, &sizes, &[drawn, x, to], elements(rows * width.div_ceil(32)));
     Ok(())

@@ -1,8 +1,10 @@
 //! attention between the projections in one call, and one back: nothing of [T, T] is stored.
 //!
-//! For heads of the usual widths whose weights none are dropped of; [`super::attention`] has the rest.
+//! For heads of the usual widths; [`super::attention`] has the rest.
 
+use super::dropout::{self, STREAM};
 use super::head_shape::HeadShape;
+use crate::error::Result;
 use crate::maker::{Made, Maker};
 use crate::plan::{Call, Kernel, Plan, Room};
 use llm_core::listing::Listed;
@@ -42,6 +44,10 @@ const TEXTS: [(usize, usize, [&[&str]; 2]); 9] = texts! {
     128: 32, 4, 10;
 };
 
+/// What becomes of weights: all stay, or masks are made of them where they are needed.
+const WHOLE: &[&str] = &[include_str!("flash_whole.wgsl")];
+const DROPPED: &[&str] = &[STREAM, include_str!("flash_dropped.wgsl")];
+
 /// The kernels for heads of a shape.
 #[derive(Clone, Copy)]
 pub(super) struct Flash<'h> {
@@ -52,36 +58,56 @@ pub(super) struct Flash<'h> {
 }
 
 impl<'h> Flash<'h> {
-    /// The kernels for these heads, if there are such and none of their weights are dropped.
-    pub(super) fn of(made: &Listed, heads: &'h HeadShape) -> Option<Flash<'h>> {
-        let fits = |d: usize| d == heads.d && made.fact("masks").is_none();
-        let (_, share, texts) = TEXTS.iter().find(|(d, _, _)| fits(*d))?;
+    /// The kernels for these heads, if there are such.
+    pub(super) fn of(heads: &'h HeadShape) -> Option<Flash<'h>> {
+        let (_, share, texts) = TEXTS.iter().find(|(d, _, _)| *d == heads.d)?;
         let text = texts[usize::from(heads.soft_cap.is_some())];
         Some(Flash { heads, text, rows: 64 / share })
     }
 
-    fn call(&self, maker: &mut Maker<'_>, entry: &'static str, rooms: &[Room], each: usize) {
+    fn call(
+        &self,
+        maker: &mut Maker<'_>,
+        made: &Listed,
+        entry: &'static str,
+        rooms: &[Room],
+        each: usize,
+    ) -> Result<()> {
         let HeadShape { b, t, h, g, d: _, window, scale, soft_cap } = *self.heads;
+        let masks = made.fact("masks").map(|_| dropout::decided_by(made)).transpose()?;
         let sizes = [t, window, h, g].map(|n| n as u32);
-        let sizes = [&sizes[..], &[scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits)].concat();
+        let scores = [scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits);
+        let sizes = [&sizes[..], &scores, &masks.unwrap_or_default()].concat();
         let grid = [t.div_ceil(self.rows) as u32, (b * each) as u32, 1];
-        maker.call(Kernel::new(entry, self.text), &sizes, rooms, grid);
+        let mut rooms = rooms.to_vec();
+        let end = if masks.is_some() { DROPPED } else { WHOLE };
+        if masks.is_some() {
+            rooms.push(maker.fixed.drawn);
+        }
+        maker.call(Kernel { end, ..Kernel::new(entry, self.text) }, &sizes, &rooms, grid);
+        Ok(())
     }
 
     /// Y, and ln Σ e^s of each row.
-    pub(super) fn forward(&self, maker: &mut Maker<'_>, made: &Listed, qkv: Room) -> Made {
+    pub(super) fn forward(&self, maker: &mut Maker<'_>, made: &Listed, qkv: Room) -> Result<Made> {
         let HeadShape { b, h, t, .. } = *self.heads;
         let (y, lse) = (maker.room(made.shape.iter().product()), maker.room(b * h * t));
-        self.call(maker, "forward", &[qkv, y, lse], h);
-        Made { result: y, kept: vec![y, lse] }
+        self.call(maker, made, "forward", &[qkv, y, lse], h)?;
+        Ok(Made { result: y, kept: vec![y, lse] })
     }
 
     /// dQ by queries, dK and dV by keys: scores are computed for both, and none of either is stored.
-    pub(super) fn backward(&self, m: &mut Maker<'_>, made: &Listed, [qkv, dy, y, lse]: [Room; 4]) {
+    pub(super) fn backward(
+        &self,
+        m: &mut Maker<'_>,
+        made: &Listed,
+        [qkv, dy, y, lse]: [Room; 4],
+    ) -> Result<()> {
         let HeadShape { h, g, .. } = *self.heads;
         let dqkv = m.room(made.inputs[0].shape().iter().product());
-        self.call(m, "backward", &[qkv, dy, lse, dqkv, y], h + g);
+        self.call(m, made, "backward", &[qkv, dy, lse, dqkv, y], h + g)?;
         m.share(made, 0, dqkv);
+        Ok(())
     }
 }
 

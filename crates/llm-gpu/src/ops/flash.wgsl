@@ -4,9 +4,13 @@
 // S threads for a query, or for a key on the way back, each with a part of its row, so that no thread has more than registers hold;
 // tiles of the others pass by. Nothing of [T, T] is stored, and every sum has one writer, in rising order. In front of this text
 // stand D4, a quarter of a head's width, S, TILE and CAPPED: with a soft cap c the score is c·tanh(s_ij/c), and dS_ij has the
-// factor 1 − tanh².
+// factor 1 − tanh². Behind it stands what becomes of weights: with masks m_ij y_i = Σ_j m_ij·P_ij·v_j, and dy_i·v_j has that
+// factor, too.
 // Reference: Dao et al., "FlashAttention".
-struct Sizes { t: u32, window: u32, heads: u32, groups: u32, scale: f32, cap: f32 }
+struct Sizes {
+    t: u32, window: u32, heads: u32, groups: u32, scale: f32, cap: f32,
+    place: u32, threshold: u32, kept: f32, // of masks: see dropout.wgsl
+}
 const THREADS: u32 = 64u;
 const ROWS: u32 = THREADS / S; // of a workgroup
 const E: u32 = D4 / S; // of a row, in fours
@@ -96,6 +100,7 @@ fn forward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index)
     let i = i_0 + t / S;
     let part = t % S;
     let is_one = i < p.t;
+    know_forward();
     var q: array<vec4<f32>, E>;
     var sum: array<vec4<f32>, E>;
     if is_one { for (var c = 0u; c < E; c++) { q[c] = p.scale * qkv[at_of(b, i, h) + part * E + c]; } }
@@ -116,7 +121,8 @@ fn forward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index)
             }
             let e = exp(s - most);
             all += e;
-            for (var c = 0u; c < E; c++) { sum[c] = fma(vec4(e), right[r * D4 + part * E + c], sum[c]); }
+            let left_of_it = e * mask(w.y * p.t + i, j_0 + r);
+            for (var c = 0u; c < E; c++) { sum[c] = fma(vec4(left_of_it), right[r * D4 + part * E + c], sum[c]); }
         }
     }
     if is_one {
@@ -130,6 +136,7 @@ fn forward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index)
 fn backward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let b = w.y / (p.heads + p.groups);
     let n = w.y % (p.heads + p.groups);
+    know_backward();
     if n < p.heads { back_to_queries(b, n, w.x * ROWS, t); } else { back_to_keys(b, n - p.heads, w.x * ROWS, t); }
 }
 
@@ -162,7 +169,8 @@ fn back_to_queries(b: u32, h: u32, i_0: u32, t: u32) {
         for (var r = 0u; r < TILE; r++) {
             if !is_one || !sees(i, j_0 + r) { continue; }
             let both = products(&q, &of_y, r, t);
-            var ds = p.scale * exp(score(both.x) - mine) * (both.y - d);
+            let of_p = mask((b * p.heads + h) * p.t + i, j_0 + r) * both.y;
+            var ds = p.scale * exp(score(both.x) - mine) * (of_p - d);
             if CAPPED { ds *= slope(both.x); }
             for (var c = 0u; c < E; c++) { dq[c] = fma(vec4(ds), left[r * D4 + part * E + c], dq[c]); }
         }
@@ -201,6 +209,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, t: u32) {
                 }
             }
             workgroupBarrier();
+            take_masks((b * p.heads + h) * p.t + i_0, j_0, t);
             for (var r = t; r < TILE; r += THREADS) {
                 let row = (b * p.heads + h) * p.t + i_0 + r;
                 var d = 0.0;
@@ -213,11 +222,12 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, t: u32) {
                 if !is_one || i_0 + r >= p.t || !sees(i_0 + r, j) { continue; }
                 let both = products(&k, &v, r, t);
                 let weight = exp(score(both.x) - of_row[r].x);
-                var ds = p.scale * weight * (both.y - of_row[r].y);
+                let m = mask_in_tile(r, t / S, j);
+                var ds = p.scale * weight * (m * both.y - of_row[r].y);
                 if CAPPED { ds *= slope(both.x); }
                 for (var c = 0u; c < E; c++) {
                     dk[c] = fma(vec4(ds), left[r * D4 + part * E + c], dk[c]);
-                    dv[c] = fma(vec4(weight), right[r * D4 + part * E + c], dv[c]);
+                    dv[c] = fma(vec4(m * weight), right[r * D4 + part * E + c], dv[c]);
                 }
             }
         }

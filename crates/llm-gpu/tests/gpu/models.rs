@@ -322,13 +322,30 @@ fn a_window_qk_norm_and_relu2() {
     agrees("qk", Case::new(modern(19, 36, 2, Mlp::Relu2), attention, 2));
 }
 
-/// Heads with a kernel of their own, and others whose weights are stored, because of dropout too.
+/// Heads with a kernel of their own, and others whose weights are stored.
 #[test]
 fn scores_with_a_soft_cap() {
     let attention = |heads: Modern| heads.with_rotary(500.0).with_window(7).with_soft_cap(0.4);
     let config = || modern(19, 32, 2, Mlp::SwiGlu);
     agrees("capped", Case::new(config(), attention(Modern::grouped(4, 2)), 2));
     agrees("capped, 4 channels", Case::new(config(), attention(Modern::grouped(8, 2)), 2));
-    let dropped = Config { dropout: 0.2, ..config() };
-    agrees("capped, with dropout", Case::new(dropped, attention(Modern::grouped(4, 2)), 2));
+    for heads in [4, 8] {
+        let dropped = Config { dropout: 0.2, ..config() };
+        agrees("capped, dropout", Case::new(dropped, attention(Modern::grouped(heads, 2)), 2));
+    }
+}
+
+/// Masks that attention makes where it needs them, for heads of every width that has a kernel: rows of keys that end within
+/// a block of the masks' stream and go over several, groups, a window, a second micro-batch.
+#[test]
+fn weights_are_dropped_where_they_are_made() {
+    let Some(gpu) = gpu() else { return };
+    for (i, width) in [8, 16, 24, 32, 48, 64, 80, 96, 128].into_iter().enumerate() {
+        let heads = Modern::grouped(2, 1 + i % 2);
+        let heads = if i % 3 == 0 { heads.with_window(41) } else { heads };
+        let config = Config { dropout: 0.3, ..Config::new(256, 70 + i, 2 * width, 1) };
+        let case = Case { accum: 1 + (i % 2) as u32, ..Case::new(config, heads, 2) };
+        let (off, name) = gradients_apart(&gpu, &case.trainer(), TOLERANCE);
+        println!("heads of {width} with dropout: gradients {off:.1e} ({name})");
+    }
 }

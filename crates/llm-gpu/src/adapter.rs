@@ -20,9 +20,14 @@ const OF_THE_BUDGET: u8 = 98;
 const WITH_UNITS: Features =
     Features::EXPERIMENTAL_COOPERATIVE_MATRIX.union(Features::SHADER_F16).union(Features::SUBGROUP);
 
-/// Drivers that list units with which the kernels do not work. RADV's compiler does not come to an end with their texts for
-/// subgroups of 64: Mesa 25.0.7, for Navi 31, took more than two minutes of a core for one and was not done.
-const WITHOUT_UNITS: [&str; 1] = ["radv"];
+/// Bytes of a workgroup's memory that they take at most.
+const FOR_UNITS: u32 = 32 << 10;
+
+/// Drivers of Vulkan whose units are used; on Metal they are Apple's own. llvmpipe: the tests run on it (Mesa 26.2). radv: its
+/// compiler takes all texts, puts no register into memory (Mesa 25.0.7, Navi 31), and lists units where a card has any. NVIDIA: all
+/// cards that list units of 16 × 16 have them. Others are left alone: AMD's own driver lists units for cards that have none,
+/// and Intel's units are of 8 × 16 or slower than what they replace.
+const OF_DRIVERS: [&str; 3] = ["llvmpipe", "radv", "NVIDIA"];
 
 /// What the kernels need, and what this adapter has of all else.
 fn needed(have: &Limits) -> Limits {
@@ -132,8 +137,9 @@ impl Adapter {
         let is_metal = self.info.backend == Backend::Metal;
         let subgroup = if is_metal { 32 } else { self.info.subgroup_max_size };
         let units = Units { edge: edge as usize, subgroup: subgroup as usize };
+        let wide = self.inner.limits().max_compute_workgroup_storage_size >= FOR_UNITS;
         let usable = self.inner.features().contains(WITH_UNITS) && units::tiles(units).is_some();
-        (usable && !WITHOUT_UNITS.contains(&&*self.info.driver)).then_some(units)
+        (usable && wide && (is_metal || OF_DRIVERS.contains(&&*self.info.driver))).then_some(units)
     }
 
     /// Opens it, with its matrix units if they are wanted and to be had: to wgpu they are experimental.

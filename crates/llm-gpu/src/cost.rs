@@ -1,6 +1,6 @@
 //! What the calls of a plan cost, by their sizes alone.
 
-use crate::ops::flash_products;
+use crate::ops::{flash_products, product_costs};
 use crate::plan::{Call, Part, Plan, Use};
 use std::collections::BTreeSet;
 use std::iter::Sum;
@@ -53,8 +53,7 @@ impl Plan {
 
     /// What a call costs. Of arrays that all steps have only what is known to be read or written counts.
     pub fn cost(&self, call: &Call) -> Cost {
-        let size = |i: usize| call.sizes.get(i).copied().unwrap_or_default();
-        let number = |i: usize| f64::from(size(i));
+        let number = |i: usize| f64::from(call.sizes.get(i).copied().unwrap_or_default());
         let of = |kept: bool| -> f64 {
             let rooms: BTreeSet<_> = call.rooms.iter().map(|room| room.place()).collect();
             let rooms = rooms.into_iter().map(|room| &self.rooms[room]);
@@ -62,13 +61,8 @@ impl Plan {
         };
         let (flops, numbers) = match call.kernel.entry {
             "product" => {
-                let [m, n, k, z] = [number(0), number(1), number(2), f64::from(call.grid[2])];
-                let times = if size(27) > 0 { 1.0 } else { z }; // chunks of k are of one product
-                let of_c =
-                    1 + u32::from(size(19) & 2 != 0) + u32::from(call.kernel.ends()) + size(22);
-                let half = if size(26) > 0 { 0.5 } else { 1.0 };
-                let numbers = times * (m * k + k * n) + z * m * n * f64::from(of_c);
-                (2.0 * m * n * k * times * half, numbers)
+                let [flops, bytes] = product_costs(call);
+                return Cost { flops, bytes };
             }
             "of_parts" => {
                 let pieces =

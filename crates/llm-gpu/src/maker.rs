@@ -84,13 +84,15 @@ pub(crate) struct Maker<'a> {
     /// A text that is read token by token.
     pub text: Option<Growing>,
     layout: &'a Layout,
-    /// The op of each result, and the only one that uses it; `None` where there are several.
+    /// The op of each result, and those that use it.
     ops: HashMap<u64, &'a Listed>,
-    users: HashMap<u64, Option<&'a Listed>>,
+    users: HashMap<u64, Vec<&'a Listed>>,
     values: HashMap<u64, Room>,
     gradients: HashMap<u64, Room>,
     /// How many gradients lie in a room: it is not written to while it is another's as well.
     holders: HashMap<Room, usize>,
+    /// Rooms whose numbers are stored as f16, two in a word.
+    halves: HashSet<Room>,
     /// Parameters that have a part of their gradient.
     written: HashSet<u64>,
     pub waiting: Waiting,
@@ -193,6 +195,7 @@ impl<'a> Maker<'a> {
             values: HashMap::new(),
             gradients: HashMap::new(),
             holders: HashMap::new(),
+            halves: HashSet::new(),
             written: HashSet::new(),
             waiting: Waiting::default(),
         }
@@ -219,14 +222,19 @@ impl<'a> Maker<'a> {
         for made in list {
             self.ops.insert(made.result, made);
             for id in made.inputs.iter().filter_map(Input::id) {
-                self.users.entry(id).and_modify(|user| *user = None).or_insert(Some(made));
+                self.users.entry(id).or_default().push(made);
             }
         }
     }
 
     /// The one op that uses this op's result, if there is one alone.
     pub(crate) fn only_user(&self, made: &Listed) -> Option<&'a Listed> {
-        self.users.get(&made.result).copied().flatten()
+        if let [user] = self.users(made) { Some(user) } else { None }
+    }
+
+    /// The ops that use this op's result.
+    pub(crate) fn users(&self, made: &Listed) -> &[&'a Listed] {
+        self.users.get(&made.result).map_or(&[], |users| users)
     }
 
     /// The op that made input `i`.
@@ -270,6 +278,20 @@ impl<'a> Maker<'a> {
         self.plan.room(numbers, Use::Passing)
     }
 
+    /// A room for numbers that are stored as f16, if they are.
+    pub(crate) fn room_of(&mut self, numbers: usize, half: bool) -> Room {
+        let room = self.room(if half { numbers.div_ceil(2) } else { numbers });
+        if half {
+            self.halves.insert(room);
+        }
+        room
+    }
+
+    /// Whether a room's numbers are stored as f16.
+    pub(crate) fn is_half(&self, room: Room) -> bool {
+        self.halves.contains(&room)
+    }
+
     /// A room of its own with these numbers.
     pub(crate) fn copy_of(&mut self, room: Room, numbers: usize) -> Room {
         let own = self.room(numbers);
@@ -310,6 +332,15 @@ impl<'a> Maker<'a> {
         self.let_go(room);
         self.hold(id, own);
         Target { to: own, add: 1 }
+    }
+
+    /// [`Maker::target`] of the one op that uses input `i`, as f16.
+    pub(crate) fn half_target(&mut self, made: &Listed, i: usize) -> Target<Room> {
+        let room = self.room_of(made.inputs[i].shape().iter().product(), true);
+        if let Some(id) = made.inputs[i].id() {
+            self.hold(id, room);
+        }
+        Target { to: room, add: 0 }
     }
 
     /// Adds a whole room to the gradient of input `i`; the first time it is the gradient itself.

@@ -10,6 +10,8 @@ pub struct Kernel {
     pub entry: &'static str,
     /// Pieces of the text, one behind the other.
     pub text: &'static [&'static str],
+    /// Pieces behind those: how a product's operands are read, how an attention's gradient is stored.
+    pub kinds: &'static [&'static str],
     /// Pieces behind those: what becomes of each number of a product, of each weight of an attention.
     pub end: &'static [&'static str],
 }
@@ -17,12 +19,7 @@ pub struct Kernel {
 impl Kernel {
     /// A kernel whose text is whole.
     pub const fn new(entry: &'static str, text: &'static [&'static str]) -> Kernel {
-        Kernel { entry, text, end: &[] }
-    }
-
-    /// Whether something is made of each number of a product, or reads another for it.
-    pub(crate) fn ends(&self) -> bool {
-        self.end.len() > 1
+        Kernel { entry, text, kinds: &[], end: &[] }
     }
 
     /// The entry, and before it what the text is of where an entry's name stands for more.
@@ -37,7 +34,7 @@ impl Kernel {
 
     /// All pieces of the text.
     pub fn pieces(&self) -> impl Iterator<Item = &'static str> {
-        self.text.iter().chain(self.end).copied()
+        self.text.iter().chain(self.kinds).chain(self.end).copied()
     }
 }
 

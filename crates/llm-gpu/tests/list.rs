@@ -54,8 +54,8 @@ fn few_calls_in_a_step() {
 }
 
 /// A step of GPT-2's width and vocabulary with these rows of 1,024 tokens, without computing one: the list of a model whose
-/// sizes are all unlike, in which others are put in their place.
-fn gpt2(rows: usize, layers: usize, is_tied: bool, on: Capacity) -> Planned {
+/// sizes are all unlike, in which others are put in their place, and products' bits.
+fn gpt2(rows: usize, layers: usize, is_tied: bool, bits: f64, on: Capacity) -> Planned {
     const HEADS: usize = 12;
     let (small, large) = ([2, 3, 24, 101], [rows, 1024, 768, 50_257]);
     let size = |[b, t, c, v]: [usize; 4]| [b, t, c, v, 3 * c, 4 * c, b * t, c / HEADS];
@@ -99,6 +99,7 @@ fn gpt2(rows: usize, layers: usize, is_tied: bool, on: Capacity) -> Planned {
             match fact {
                 Fact::Ids(ids) => *ids = (0..rows * 1024).map(|i| (i % 1024) as u32).collect(),
                 Fact::Number(d) if *name == "head_dim" => *d = (768 / HEADS) as f64,
+                Fact::Number(of) if *name == "bits" => *of = bits,
                 _ => {}
             }
         }
@@ -112,7 +113,7 @@ fn gpt2(rows: usize, layers: usize, is_tied: bool, on: Capacity) -> Planned {
 /// calls, by the same count.
 #[test]
 fn few_bytes_in_a_step() {
-    let w4 = gpt2(4, 12, false, Capacity::default());
+    let w4 = gpt2(4, 12, false, 24.0, Capacity::default());
     for (name, calls, of) in w4.plan.costs(1) {
         println!("{name:<14} {calls:4} {:8.1} GFLOP {:8.3} GB", of.flops / 1e9, of.bytes / 1e9);
     }
@@ -123,19 +124,34 @@ fn few_bytes_in_a_step() {
     assert!((3.3e12..3.5e12).contains(&all.flops), "{} FLOP", all.flops);
 }
 
+/// What only products in f16 read is stored as f16.
+#[test]
+fn fewer_bytes_in_f16() {
+    let [f32s, f16s] = [24.0, 11.0].map(|bits| gpt2(4, 12, false, bits, Capacity::default()));
+    let bytes = |of: &Planned| of.plan.costs(1).iter().map(|(.., of)| of.bytes).sum::<f64>();
+    for (name, calls, of) in f16s.plan.costs(1) {
+        println!("{name:<14} {calls:4} {:8.1} GFLOP {:8.3} GB", of.flops / 1e9, of.bytes / 1e9);
+    }
+    let [least, most] = [&f16s, &f32s].map(bytes);
+    println!("{least} for {most} bytes, {} for {} of memory", f16s.bytes(), f32s.bytes());
+    assert!(least < 0.87 * most, "{least} of {most} bytes");
+    assert!(f16s.bytes() < f32s.bytes(), "{} of {}", f16s.bytes(), f32s.bytes());
+    assert_eq!(f16s.calls(), f32s.calls());
+}
+
 /// nanoGPT's batch of GPT-2: 12 rows of 1,024 tokens, whose scores are 2.47 GB.
 #[test]
 fn nano_gpts_batch_fits_into_eight_gigabytes() {
     let memory = 8_000_000_000;
     let on = Capacity { memory: Some(memory), ..Capacity::default() };
-    let small = gpt2(12, 12, true, on);
+    let small = gpt2(12, 12, true, 24.0, on);
     let most = 4 * small.buffers.sizes.iter().max().copied().unwrap_or_default() as u64;
     println!("{} bytes, {} calls, largest array {most}", small.bytes(), small.calls());
     assert!(small.bytes() < memory && most < on.array, "{} bytes, {most}", small.bytes());
     let scores = 12 * 1024 * 50_257;
     assert!(small.plan.rooms.iter().all(|(numbers, _)| *numbers < scores));
     // With more memory nothing is computed twice.
-    let large = gpt2(12, 12, true, Capacity { memory: Some(10 * memory), ..on });
+    let large = gpt2(12, 12, true, 24.0, Capacity { memory: Some(10 * memory), ..on });
     assert!(large.calls() < small.calls() && large.bytes() > memory);
     assert_eq!(calls(&large, "mean_loss"), 1);
 }
@@ -144,7 +160,7 @@ fn nano_gpts_batch_fits_into_eight_gigabytes() {
 #[test]
 fn weights_in_arrays_that_there_are() {
     let on = Capacity { array: 1 << 28, ..Capacity::default() };
-    let many = gpt2(1, 12, false, on);
+    let many = gpt2(1, 12, false, 24.0, on);
     assert_eq!(many.rooms.theta.len(), 3);
     assert!(many.buffers.sizes.iter().all(|&numbers| 4 * numbers as u64 <= on.array));
     assert_eq!(calls(&many, "update"), 3);

@@ -29,7 +29,7 @@ pub fn add(values: &mut Values) {
     let units = include_str!("../../../crates/llm-gpu/src/ops/units.rs");
     assert!(units.contains(", 16, 32): 128") && units.contains(", 8, 8): 64"), "edges of units");
     values.insert("gpu.units", list![8, 8, 16, 16]);
-    values.insert("gpu.kernel", vec![0.0, 1.0]); // numbers of its text, which the page has as it is
+    values.insert("gpu.kernel", vec![0.0, 1.0, 0.0]); // numbers of its text, which the page has as it is
     row(values);
     use Kind::{Io, NoMemory, Unavailable, Usage};
     let kinds = [Unavailable, Usage, Usage, NoMemory, Io, Io];

@@ -1,16 +1,26 @@
 //! gelu in both forms, silu, relu2, element by element; swiglu, whose row has two halves.
 
 use super::common::rows_of;
+use super::half::{self, BITS};
 use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::Listed;
 
+/// Texts of a product's end: with numbers as they are, and as f16.
+pub(super) type Ending = [&'static [&'static str]; 2];
+
 macro_rules! endings {
     ($($op:literal: $($text:expr),+;)+) => {
         [$(($op, [
-            &[$($text,)+ include_str!("end_activated.wgsl")],
-            &[$($text,)+ include_str!("end_slope.wgsl")],
+            [
+                &[$($text,)+ include_str!("end_activated.wgsl")],
+                &[$($text,)+ include_str!("end_activated_half.wgsl")],
+            ],
+            [
+                &[$($text,)+ include_str!("end_slope.wgsl")],
+                &[$($text,)+ include_str!("end_slope_half.wgsl")],
+            ],
         ])),+]
     };
 }
@@ -25,17 +35,23 @@ const TEXTS: [(&str, &[&str]); 5] = [
     ("swiglu", &[SIGMOID, include_str!("swiglu.wgsl")]),
 ];
 
-/// How a product ends in each of them, forward and back.
-const ENDINGS: [(&str, [&[&str]; 2]); 4] = endings! {
+/// How a product ends in each of them, forward and back: of numbers that are stored as they are, and as f16.
+const ENDINGS: [(&str, [Ending; 2]); 4] = endings! {
     "gelu": include_str!("gelu.wgsl"), SIGMOID;
     "gelu_exact": include_str!("gelu_exact.wgsl");
     "silu": include_str!("silu.wgsl"), SIGMOID;
     "relu2": include_str!("relu2.wgsl");
 };
 
+/// How y is stored: as it is, or as f16.
+const STORED: [&[&str]; 2] =
+    [&[include_str!("each.wgsl")], &[BITS, include_str!("each_half.wgsl")]];
+
 fn kernel(made: &Listed, entry: &'static str) -> Result<Kernel> {
     let of_op = TEXTS.iter().find(|(op, _)| *op == made.op);
-    of_op.map(|(_, text)| Kernel::new(entry, text)).ok_or_else(|| GpuError::without(made.op))
+    of_op
+        .map(|(_, text)| Kernel { kinds: STORED[0], ..Kernel::new(entry, text) })
+        .ok_or_else(|| GpuError::without(made.op))
 }
 
 /// Whether an op is one of these.
@@ -43,16 +59,19 @@ pub(super) fn is_one(made: &Listed) -> bool {
     TEXTS.iter().any(|(op, _)| *op == made.op)
 }
 
-/// The text of a product that ends in this activation, or in its slope, where it goes number by number.
-pub(super) fn ending(made: &Listed, entry: &str) -> Option<&'static [&'static str]> {
+/// The texts of a product that ends in this activation, or in its slope, where it goes number by number.
+pub(super) fn ending(made: &Listed, entry: &str) -> Option<Ending> {
     let of_op = ENDINGS.iter().find(|(op, _)| *op == made.op);
     of_op.map(|(_, [forward, backward])| if entry == "forward" { *forward } else { *backward })
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (x, [rows, inner]) = (maker.value(made, 0)?, rows_of(&made.shape));
-    let (y, n) = (maker.room(rows * inner), rows * inner);
-    maker.call(kernel(made, "forward")?, &[n as u32, inner as u32, 0], &[x, y], elements(n));
+    let (n, is_half) = (rows * inner, half::is_result(maker, made));
+    let y = maker.room_of(n, is_half);
+    let kernel = Kernel { kinds: STORED[usize::from(is_half)], ..kernel(made, "forward")? };
+    let grid = elements(if is_half { n / 4 } else { n });
+    maker.call(kernel, &[n as u32, inner as u32, 0], &[x, y], grid);
     Ok(y.into())
 }
 

@@ -10,9 +10,8 @@ pub(crate) const LOSS: &str = "cross_entropy";
 /// A sum over the 64 threads of a workgroup, in front of kernels that have a row for each.
 pub(super) const ROW_SUMS: &str = include_str!("rows.wgsl");
 
-/// Kernels of a product, from the largest tile of C to the smallest: its edge, a kernel for operands that begin
-/// anywhere, and one for those that are read four numbers at a time.
-pub(super) type Tiles = [(usize, [Kernel; 2])];
+/// Kernels of a product, from the largest tile of C to the smallest, with its edge.
+pub(super) type Tiles = [(usize, Kernel)];
 
 /// Rows that one thread adds up at a time, where a sum over rows is cut.
 pub(super) fn chunk_of(rows: usize) -> usize {

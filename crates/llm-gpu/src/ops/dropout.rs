@@ -14,7 +14,7 @@ const APPLY: Kernel = Kernel::new("apply", &[STREAM, include_str!("dropout.wgsl"
 /// Places beyond this do not fit the word that the kernel has for them.
 const PLACES: u64 = 1 << 24;
 
-/// Of masks that the op says: their place, below which bits a number is dropped, and what the others are multiplied by.
+/// The place of the masks that the op says, below which bits a number is dropped, and what the others are multiplied by.
 pub(super) fn decided_by(made: &Listed) -> Result<[u32; 3]> {
     let Some(Fact::Masks(masks)) = made.fact("masks") else {
         return Err(GpuError::unsaid(made.op, "masks"));

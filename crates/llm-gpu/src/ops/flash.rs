@@ -3,6 +3,7 @@
 //! For heads of the usual widths; [`super::attention`] has the rest.
 
 use super::dropout::{self, STREAM};
+use super::half::{self, BITS};
 use super::head_shape::HeadShape;
 use crate::error::Result;
 use crate::maker::{Made, Maker};
@@ -48,6 +49,10 @@ const TEXTS: [(usize, usize, [&[&str]; 2]); 9] = texts! {
 const WHOLE: &[&str] = &[include_str!("flash_whole.wgsl")];
 const DROPPED: &[&str] = &[STREAM, include_str!("flash_dropped.wgsl")];
 
+/// How the gradient is stored: as it is, or as f16.
+const STORED: [&[&str]; 2] =
+    [&[include_str!("flash_gradient.wgsl")], &[BITS, include_str!("flash_gradient_half.wgsl")]];
+
 /// The kernels for heads of a shape.
 #[derive(Clone, Copy)]
 pub(super) struct Flash<'h> {
@@ -72,19 +77,22 @@ impl<'h> Flash<'h> {
         entry: &'static str,
         rooms: &[Room],
         each: usize,
+        lift: Option<f32>,
     ) -> Result<()> {
         let HeadShape { b, t, h, g, d: _, window, scale, soft_cap } = *self.heads;
         let masks = made.fact("masks").map(|_| dropout::decided_by(made)).transpose()?;
         let sizes = [t, window, h, g].map(|n| n as u32);
         let scores = [scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits);
-        let sizes = [&sizes[..], &scores, &masks.unwrap_or_default()].concat();
+        let times = [lift.unwrap_or(1.0).to_bits()];
+        let sizes = [&sizes[..], &scores, &masks.unwrap_or_default(), &times].concat();
         let grid = [t.div_ceil(self.rows) as u32, (b * each) as u32, 1];
         let mut rooms = rooms.to_vec();
         let end = if masks.is_some() { DROPPED } else { WHOLE };
         if masks.is_some() {
             rooms.push(maker.fixed.drawn);
         }
-        maker.call(Kernel { end, ..Kernel::new(entry, self.text) }, &sizes, &rooms, grid);
+        let kinds = STORED[usize::from(lift.is_some())];
+        maker.call(Kernel { kinds, end, ..Kernel::new(entry, self.text) }, &sizes, &rooms, grid);
         Ok(())
     }
 
@@ -92,7 +100,7 @@ impl<'h> Flash<'h> {
     pub(super) fn forward(&self, maker: &mut Maker<'_>, made: &Listed, qkv: Room) -> Result<Made> {
         let HeadShape { b, h, t, .. } = *self.heads;
         let (y, lse) = (maker.room(made.shape.iter().product()), maker.room(b * h * t));
-        self.call(maker, made, "forward", &[qkv, y, lse], h)?;
+        self.call(maker, made, "forward", &[qkv, y, lse], h, None)?;
         Ok(Made { result: y, kept: vec![y, lse] })
     }
 
@@ -104,8 +112,9 @@ impl<'h> Flash<'h> {
         [qkv, dy, y, lse]: [Room; 4],
     ) -> Result<()> {
         let HeadShape { h, g, .. } = *self.heads;
-        let dqkv = m.room(made.inputs[0].shape().iter().product());
-        self.call(m, made, "backward", &[qkv, dy, lse, dqkv, y], h + g)?;
+        let lift = half::lift_of(m, made, 0)?;
+        let dqkv = m.room_of(made.inputs[0].shape().iter().product(), lift.is_some());
+        self.call(m, made, "backward", &[qkv, dy, lse, dqkv, y], h + g, lift)?;
         m.share(made, 0, dqkv);
         Ok(())
     }

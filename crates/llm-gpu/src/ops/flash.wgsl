@@ -4,12 +4,13 @@
 // S threads for a query, or for a key on the way back, each with a part of its row, so that no thread has more than registers hold;
 // tiles of the others pass by. Nothing of [T, T] is stored, and every sum has one writer, in rising order. In front of this text
 // stand D4, a quarter of a head's width, S, TILE and CAPPED: with a soft cap c the score is c·tanh(s_ij/c), and dS_ij has the
-// factor 1 − tanh². Behind it stands what becomes of weights: with masks m_ij y_i = Σ_j m_ij·P_ij·v_j, and dy_i·v_j has that
+// factor 1 − tanh². Behind it stands how the gradient is stored, and what becomes of weights: with masks m_ij y_i = Σ_j m_ij·P_ij·v_j, and dy_i·v_j has that
 // factor, too.
 // Reference: Dao et al., "FlashAttention".
 struct Sizes {
     t: u32, window: u32, heads: u32, groups: u32, scale: f32, cap: f32,
     place: u32, threshold: u32, kept: f32, // of masks: see dropout.wgsl
+    times: f32, // what is stored as f16 is multiplied by it
 }
 const THREADS: u32 = 64u;
 const ROWS: u32 = THREADS / S; // of a workgroup
@@ -20,7 +21,6 @@ const E: u32 = D4 / S; // of a row, in fours
 @group(0) @binding(3) var<storage, read_write> lse: array<f32>; // [B, H, T]
 @group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> known_lse: array<f32>;
-@group(0) @binding(4) var<storage, read_write> dqkv: array<vec4<f32>>;
 @group(0) @binding(5) var<storage, read> known_y: array<vec4<f32>>;
 
 var<workgroup> left: array<vec4<f32>, TILE * D4>; // keys, or queries
@@ -175,7 +175,7 @@ fn back_to_queries(b: u32, h: u32, i_0: u32, t: u32) {
             for (var c = 0u; c < E; c++) { dq[c] = fma(vec4(ds), left[r * D4 + part * E + c], dq[c]); }
         }
     }
-    if is_one { for (var c = 0u; c < E; c++) { dqkv[at_of(b, i, h) + part * E + c] = dq[c]; } }
+    if is_one { for (var c = 0u; c < E; c++) { put_gradient(at_of(b, i, h) + part * E + c, dq[c]); } }
 }
 
 // dk and dv of a key of a group; the group's heads one after the other.
@@ -234,8 +234,8 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, t: u32) {
     }
     if is_one {
         for (var c = 0u; c < E; c++) {
-            dqkv[at_of(b, j, of_k) + part * E + c] = dk[c];
-            dqkv[at_of(b, j, of_v) + part * E + c] = dv[c];
+            put_gradient(at_of(b, j, of_k) + part * E + c, dk[c]);
+            put_gradient(at_of(b, j, of_v) + part * E + c, dv[c]);
         }
     }
 }

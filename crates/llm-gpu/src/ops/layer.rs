@@ -2,6 +2,7 @@
 
 use super::activation;
 use super::common::{number, rows_of, whole};
+use super::half;
 use super::matmul::{End, Product, View};
 use super::sums::{Parts, SCRATCH, columns};
 use crate::error::{GpuError, Result};
@@ -22,8 +23,7 @@ pub(super) struct Linear {
     pub o: usize,
     /// Whether W is stored `[out, in]`.
     transposed: bool,
-    /// In f16, what a gradient is multiplied by before it is rounded: as a mean over the rows of all micro-batches it
-    /// is about as much too small.
+    /// In f16, what a gradient is multiplied by before it is rounded.
     lift: Option<f32>,
     pub x: Room,
     w: Spot,
@@ -37,10 +37,9 @@ impl Linear {
         if bits == Precision::Bf16.bits() {
             return Err(GpuError::no(made.op, message!("in bf16")));
         }
-        let lift = (rows * maker.micro_batches as usize).next_power_of_two() as f32;
-        let lift = (bits == Precision::F16.bits()).then_some(lift);
         let transposed = number(made, "transposed")? != 0.0;
         let (x, w) = (maker.value(made, 0)?, maker.weight(made, 1)?);
+        let lift = half::lift(maker, made);
         let bias = (made.inputs.len() > 2).then(|| maker.weight(made, 2)).transpose()?;
         Ok(Linear { rows, i, o, transposed, lift, x, w, bias })
     }
@@ -54,9 +53,14 @@ impl Linear {
     /// y = x·W + b of some rows, whose results lie from y's beginning on.
     pub(super) fn product(&self, maker: &Maker<'_>, of: &Range<usize>, y: Room) -> Product {
         let Linear { i, o, x, bias, lift, .. } = *self;
-        let (x, y) = (View::of(x, of.start * i, i), View::of(y, 0, o));
+        let x = View::of(x, of.start * i, i).half(maker.is_half(x));
+        let y = View::of(y, 0, o);
         let product = Product::new(y, x, self.matrix(maker), [of.len(), o, i]);
-        Product { bias: bias.map(|of| of.at), f16: lift.map(|_| [1.0; 2]), ..product }
+        Product {
+            bias: bias.map(|of| (maker.fixed.theta[of.array], of.at)),
+            f16: lift.map(|_| [1.0; 2]),
+            ..product
+        }
     }
 
     /// dx = dy·Wᵀ, dW = xᵀ·dy (or dyᵀ·x), db = Σ_rows dy of some rows, whose dy lies from its room's beginning on.
@@ -69,11 +73,12 @@ impl Linear {
         (dx, end): (Target<Room>, End),
     ) -> Result<()> {
         let Linear { i, o, transposed, lift, bias, .. } = *self;
-        let (to, of_dy) = (View::of(dx.to, of.start * i, i), View::of(dy, 0, o));
+        let of_dy = View::of(dy, 0, o).half(m.is_half(dy));
+        let to = View::of(dx.to, of.start * i, i);
         let product = Product::new(to, of_dy, self.matrix(m).t(), [of.len(), i, o]);
         Product { add: dx.add, end, f16: lift.map(|lift| [lift, 1.0]), ..product }.call(m);
-        // The sums of dy's columns come with dW, where dy is the right factor and its numbers are whole.
-        let along = bias.is_some() && lift.is_none() && !transposed;
+        // The sums of dy's columns come with dW, where dy is the right factor: as it is multiplied, rounded or not.
+        let along = bias.is_some() && !transposed;
         let along = along.then(|| m.weight_target(made, 2)).transpose()?;
         self.weight(m, made, of, dy, along)?;
         if bias.is_some() && along.is_none() {
@@ -97,7 +102,9 @@ impl Linear {
         let f16 = lift.map(|lift| if transposed { [lift, 1.0] } else { [1.0, lift] });
         let (x, dy) = ((x, of.start * i, i), (dy, 0, o));
         let ((left, at, m), (right, from, n)) = if transposed { (dy, x) } else { (x, dy) };
-        let (left, right) = (View::of(left, at, m).t(), View::of(right, from, n));
+        let view =
+            |room: Room, at: usize, n: usize| View::of(room, at, n).half(maker.is_half(room));
+        let (left, right) = (view(left, at, m).t(), view(right, from, n));
         let dw = maker.weight_target(made, 1)?;
         let tiles = m.div_ceil(64) * n.div_ceil(64);
         let splits = (512 / tiles).min(rows / 128).min(SCRATCH / (m * n)).max(1);
@@ -125,9 +132,13 @@ impl Linear {
         let before = m.maker_of(made, 0).filter(|before| m.only_user(before).is_some());
         let slope =
             before.and_then(|before| Some((before, activation::ending(before, "backward")?)));
-        Ok(match slope {
-            Some((before, text)) => (m.target(before, 0), End::Slope(text, m.value(before, 0)?)),
-            None => (m.target(made, 0), End::Plain),
-        })
+        let Some((before, [text, half])) = slope else {
+            return Ok((m.target(made, 0), End::Plain));
+        };
+        let read = m.value(before, 0)?;
+        match half::lift_of(m, before, 0)? {
+            Some(lift) => Ok((m.half_target(before, 0), End::Slope(half, read, lift))),
+            None => Ok((m.target(before, 0), End::Slope(text, read, 1.0))),
+        }
     }
 }

@@ -2,6 +2,12 @@
 // With d = dy (∘ g): dx = r·(d − mean(d) − x̂·mean(d ∘ x̂));  dg = Σ_rows dy ∘ x̂ (db is a sum of columns).
 fn normed(v: f32, row: u32) -> f32 { return (v - known[2u * row]) * known[2u * row + 1u]; }
 
+fn number(at: u32, i: u32, mean: f32, r: f32) -> f32 {
+    let v = (x[at + i] - mean) * r;
+    if p.affine == 1u { return fma(v, theta[p.gain_at + i], theta[p.bias_at + i]); }
+    return v;
+}
+
 @compute @workgroup_size(64)
 fn forward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let row = g.y * grid.x + g.x;
@@ -13,11 +19,7 @@ fn forward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: v
     s = 0.0;
     for (var i = t; i < p.width; i += W) { let d = x[at + i] - mean; s = fma(d, d, s); }
     let r = 1.0 / sqrt(sum_of(s, t) / f32(p.width) + p.eps);
-    for (var i = t; i < p.width; i += W) {
-        var v = (x[at + i] - mean) * r;
-        if p.affine == 1u { v = fma(v, theta[p.gain_at + i], theta[p.bias_at + i]); }
-        y[at + i] = v;
-    }
+    store(at, t, mean, r);
     if t == 0u { stats[2u * row] = mean; stats[2u * row + 1u] = r; }
 }
 

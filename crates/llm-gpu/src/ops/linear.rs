@@ -1,5 +1,6 @@
 //! linear: y = x·W + b, W as it is or transposed. An activation or a sum that alone uses y is done by the same call.
 
+use super::half;
 use super::layer::Linear;
 use super::matmul::{End, Product};
 use super::{activation, head, norm};
@@ -38,10 +39,11 @@ fn ended(
     numbers: usize,
 ) -> (Option<(Room, f32)>, End) {
     let Some(next) = maker.only_user(made) else { return (None, End::Plain) };
-    if let Some(text) = activation::ending(next, "forward") {
-        let to = maker.room(numbers);
+    if let Some([text, half]) = activation::ending(next, "forward") {
+        let is_half = half::is_result(maker, next);
+        let to = maker.room_of(numbers, is_half);
         maker.keep(next, to);
-        return (None, End::Activated(text, to));
+        return (None, End::Activated(if is_half { half } else { text }, to));
     }
     let is_sum = next.op == "add" && next.inputs.iter().all(|x| x.shape() == made.shape);
     let other = next.inputs.iter().position(|x| x.id() != Some(made.result));

@@ -1,5 +1,13 @@
 // Tiles of A and B in a workgroup's memory, 4·Q × 4·Q sums in a thread's registers. Each number has one writer, which goes through
 // k in rising order: the same bits on every run. In front of this text stand SIDE, Q and DEPTH.
+alias Four = vec4<f32>;
+alias Stored = vec2<u32>;
+fn stored(words: Stored) -> Four { return f32_of(words); }
+fn rounded(v: vec4<f32>) -> vec4<f32> {
+    if p.half == 0u { return v; }
+    return numbers_of(halves(v));
+}
+
 const THREADS: u32 = SIDE * SIDE;
 const T: u32 = 4u * SIDE * Q; // of a tile of C, by as many
 const ROW: u32 = T / 4u + 1u; // of the tiles of A and B, in fours: neighbours in other banks
@@ -88,17 +96,14 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
     }
     if counts {
         for (var j = 0u; j < Q; j++) {
-            for (var i = 0u; i < 4u; i++) { put_sum(z, column_0 + 4u * (x + SIDE * j) + i, of_columns[j][i]); }
+            for (var i = 0u; i < 4u; i++) { put_sum(z, column_0 + 4u * (x + SIDE * j) + i, of_columns[j][i] / p.b_times); }
         }
     }
     for (var i = 0u; i < 4u * Q; i++) {
         let row = row_0 + 4u * (y + SIDE * (i / 4u)) + i % 4u;
         for (var j = 0u; j < Q; j++) {
             let column = column_0 + 4u * (x + SIDE * j);
-            put(z, row, column, sums[i][j].x);
-            put(z, row, column + 1u, sums[i][j].y);
-            put(z, row, column + 2u, sums[i][j].z);
-            put(z, row, column + 3u, sums[i][j].w);
+            put(z, row, column, sums[i][j]);
         }
     }
 }

@@ -9,6 +9,7 @@ mod cross_entropy;
 mod dropout;
 mod embedding;
 mod flash;
+mod half;
 mod head;
 mod head_shape;
 mod keep;
@@ -25,6 +26,7 @@ pub(crate) mod units;
 pub(crate) use common::LOSS;
 pub(crate) use cross_entropy::score;
 pub(crate) use flash::flash_products;
+pub(crate) use matmul::product_costs;
 pub(crate) use sums::{clip, norm, sum};
 
 use crate::error::{GpuError, Result};

@@ -1,6 +1,7 @@
 //! layernorm and rmsnorm, without and with gain (and bias).
 
 use super::common::{ROW_SUMS, chunk_of, number, rows_of};
+use super::half::{self, BITS};
 use super::sums::{Parts, columns};
 use crate::error::{GpuError, Result};
 use crate::layout::Spot;
@@ -11,6 +12,10 @@ use llm_core::listing::Listed;
 const BOTH: &str = include_str!("norm.wgsl");
 const LAYER: &[&str] = &[ROW_SUMS, BOTH, include_str!("layernorm.wgsl")];
 const RMS: &[&str] = &[ROW_SUMS, BOTH, include_str!("rmsnorm.wgsl")];
+
+/// How y is stored: as it is, or as f16.
+const STORED: [&[&str]; 2] =
+    [&[include_str!("norm_row.wgsl")], &[BITS, include_str!("norm_row_half.wgsl")]];
 
 /// A norm's text, its sizes, and how many numbers it keeps of a row.
 struct Norm {
@@ -46,16 +51,18 @@ impl Norm {
     }
 
     fn kernel(&self, entry: &'static str) -> Kernel {
-        Kernel::new(entry, self.text)
+        Kernel { kinds: STORED[0], ..Kernel::new(entry, self.text) }
     }
 }
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (norm, x) = (Norm::new(maker, made)?, maker.value(made, 0)?);
-    let y = maker.room(norm.rows * norm.width);
+    let is_half = half::is_result(maker, made);
+    let y = maker.room_of(norm.rows * norm.width, is_half);
     let stats = maker.room(norm.rows * if norm.is_layer { 2 } else { 1 });
     let rooms = [x, maker.fixed.theta[norm.at[0].array], stats, y];
-    maker.call(norm.kernel("forward"), &norm.sizes(0, 0), &rooms, rows(norm.rows));
+    let kernel = Kernel { kinds: STORED[usize::from(is_half)], ..norm.kernel("forward") };
+    maker.call(kernel, &norm.sizes(0, 0), &rooms, rows(norm.rows));
     Ok(Made { result: y, kept: vec![stats] })
 }
 

@@ -1,6 +1,7 @@
 //! Products by a device's matrix units.
 
 use super::common::Tiles;
+use super::half::BITS;
 use crate::plan::{Kernel, Units};
 
 /// Texts for tiles of C of some edge: N units a side, DEPTH numbers of the sum at a time.
@@ -8,21 +9,18 @@ macro_rules! texts {
     ($(($unit:literal, $edge:literal, $subgroup:literal): $($tile:literal = $n:literal, $depth:literal)|+;)+) => {
         &[$((
             Units { edge: $edge, subgroup: $subgroup },
-            &[$(($tile, [
-                texts!($unit, $n, $depth, $subgroup, "by_one.wgsl"),
-                texts!($unit, $n, $depth, $subgroup, "by_four.wgsl"),
-            ])),+],
+            &[$(($tile, texts!($unit, $n, $depth, $subgroup))),+],
         )),+]
     };
-    ($unit:literal, $n:literal, $depth:literal, $subgroup:literal, $reads:literal) => {
+    ($unit:literal, $n:literal, $depth:literal, $subgroup:literal) => {
         Kernel::new(
             "product",
             &[
                 include_str!($unit),
                 concat!("const N: u32 = ", $n, "u; const DEPTH: u32 = ", $depth, "u; "),
                 concat!("const SUBGROUP: u32 = ", $subgroup, "u;\n"),
+                BITS,
                 include_str!("product.wgsl"),
-                include_str!($reads),
                 include_str!("units.wgsl"),
             ],
         )
@@ -48,7 +46,7 @@ pub(crate) fn tiles(units: Units) -> Option<&'static Tiles> {
 mod tests {
     use super::{Kernel, TEXTS};
     use crate::device::Gpu;
-    use crate::ops::matmul;
+    use crate::ops::matmul::{KINDS, PLAIN};
 
     /// A device has units of one size, and runs their kernels in the tests of products; what wgpu says of the
     /// other texts is heard here.
@@ -59,11 +57,17 @@ mod tests {
             return println!("skipped: {} has no matrix units", gpu.name());
         }
         for (units, kernel) in TEXTS.iter().flat_map(|(units, tiles)| {
-            tiles.iter().flat_map(|(_, kernels)| kernels).map(move |kernel| (units, kernel))
+            let kinds = move |kernel: &Kernel| {
+                KINDS.iter().flatten().map(|kinds| Kernel { kinds, ..*kernel }).collect::<Vec<_>>()
+            };
+            tiles
+                .iter()
+                .flat_map(move |(_, kernel)| kinds(kernel))
+                .map(move |kernel| (units, kernel))
         }) {
             let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
             let source = wgpu::ShaderSource::Wgsl(
-                Kernel { end: matmul::PLAIN, ..*kernel }.pieces().collect::<String>().into(),
+                Kernel { end: PLAIN, ..kernel }.pieces().collect::<String>().into(),
             );
             let desc = wgpu::ShaderModuleDescriptor { label: None, source };
             drop(gpu.device.create_shader_module(desc));

@@ -232,6 +232,11 @@ impl<'a> Maker<'a> {
         if let [user] = self.users(made) { Some(user) } else { None }
     }
 
+    /// Whether there is an op of this kind.
+    pub(crate) fn any(&self, is: impl Fn(&Listed) -> bool) -> bool {
+        self.ops.values().any(|made| is(made))
+    }
+
     /// The ops that use this op's result.
     pub(crate) fn users(&self, made: &Listed) -> &[&'a Listed] {
         self.users.get(&made.result).map_or(&[], |users| users)

@@ -5,7 +5,7 @@
 use llm_core::listing::{Fact, Input, Listed, listing};
 use llm_core::model::{Config, Mode};
 use llm_core::optim::{AdamW, Hyperparameters};
-use llm_core::{Tensor, TinyGPT, TokenDataset};
+use llm_core::{Tensor, TinyGPT, TokenDataset, ops};
 use llm_gpu::{Capacity, Cost, Planned};
 use llm_variant_mha::MultiHead;
 use std::collections::HashMap;
@@ -164,4 +164,36 @@ fn weights_in_arrays_that_there_are() {
     assert_eq!(many.rooms.theta.len(), 3);
     assert!(many.buffers.sizes.iter().all(|&numbers| 4 * numbers as u64 <= on.array));
     assert_eq!(calls(&many, "update"), 3);
+}
+
+/// What a linear layer in f16 and another op read is stored as it is; as f16 only what none but such layers read.
+#[test]
+fn what_another_op_reads_is_no_f16() {
+    let parameter = |shape: &[usize]| {
+        let numbers = (0..shape.iter().product()).map(|i| i as f32 / 100.0).collect();
+        Tensor::parameter_from_vec(shape, numbers).unwrap()
+    };
+    let [table, gain, bias, w] = [&[5, 8][..], &[8], &[8], &[8, 8]].map(parameter);
+    let stored = |is_added: bool| {
+        let (loss, mut list) = listing(|| {
+            let x = ops::embedding_of("tokens", &table, &[1, 2, 3, 4], &[2, 2])?;
+            let y = ops::layernorm_affine_lastdim(&x, &gain, &bias, 1e-5)?;
+            let z = ops::linear_lastdim(&y, &w, None)?;
+            let z = if is_added { ops::add(&z, &y)? } else { z };
+            ops::cross_entropy(&ops::reshape(&z, &[4, 8])?, &[1, 2, 3, 4])
+        });
+        loss.unwrap();
+        for (name, fact) in list.iter_mut().flat_map(|made| &mut made.facts) {
+            if *name == "bits" {
+                *fact = Fact::Number(11.0);
+            }
+        }
+        let names = ["table", "gain", "bias", "w"].map(String::from);
+        let parameters: Vec<_> = names.into_iter().zip([&table, &gain, &bias, &w]).collect();
+        let optimizer = AdamW::new(Hyperparameters::default()).unwrap();
+        let planned = Planned::new(&list, &parameters, &optimizer, 1).unwrap();
+        let norms = planned.plan.calls.iter().filter(|call| call.kernel.entry == "forward");
+        norms.flat_map(|call| call.kernel.pieces()).any(|piece| piece.contains("f16_of("))
+    };
+    assert!(stored(false) && !stored(true));
 }

@@ -99,7 +99,7 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
         let y = step(maker, &heads, &text, qkv);
         return keep(maker, made, y, true).map(Made::from);
     }
-    if let Some(flash) = Flash::of(&heads) {
+    if let Some(flash) = Flash::of(maker, &heads) {
         let done = flash.forward(maker, made, qkv)?;
         keep(maker, made, done.result, true)?;
         return Ok(done);
@@ -127,7 +127,7 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
     let (heads, qkv) = (HeadShape::new(m, made)?, m.value(made, 0)?);
     let dy = keep(m, made, dy, false)?;
-    if let Some(flash) = Flash::of(&heads) {
+    if let Some(flash) = Flash::of(m, &heads) {
         return flash.backward(m, made, [qkv, dy, kept[0], kept[1]]);
     }
     let (p, used) = (kept[0], kept[1]);

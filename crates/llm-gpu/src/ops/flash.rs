@@ -1,8 +1,10 @@
 //! attention between the projections in one call, and one back: nothing of [T, T] is stored.
 //!
-//! For heads of the usual widths; [`super::attention`] has the rest.
+//! For heads of the usual widths; [`super::attention`] has the rest. Where linear layers multiply in f16 by matrix units,
+//! attention does, too.
 
 use super::dropout::{self, STREAM};
+use super::flash_units;
 use super::half::{self, BITS};
 use super::head_shape::HeadShape;
 use crate::error::Result;
@@ -64,10 +66,14 @@ pub(super) struct Flash<'h> {
 
 impl<'h> Flash<'h> {
     /// The kernels for these heads, if there are such.
-    pub(super) fn of(heads: &'h HeadShape) -> Option<Flash<'h>> {
+    pub(super) fn of(maker: &Maker<'_>, heads: &'h HeadShape) -> Option<Flash<'h>> {
+        let capped = heads.soft_cap.is_some();
+        let units = maker.on.units.filter(|_| maker.any(half::multiplies));
+        if let Some(text) = units.and_then(|units| flash_units::text(units, heads.d, capped)) {
+            return Some(Flash { heads, text, rows: flash_units::ROWS });
+        }
         let (_, share, texts) = TEXTS.iter().find(|(d, _, _)| *d == heads.d)?;
-        let text = texts[usize::from(heads.soft_cap.is_some())];
-        Some(Flash { heads, text, rows: 64 / share })
+        Some(Flash { heads, text: texts[usize::from(capped)], rows: 64 / share })
     }
 
     fn call(
@@ -83,7 +89,8 @@ impl<'h> Flash<'h> {
         let masks = made.fact("masks").map(|_| dropout::decided_by(made)).transpose()?;
         let sizes = [t, window, h, g].map(|n| n as u32);
         let scores = [scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits);
-        let times = [lift.unwrap_or(1.0).to_bits()];
+        let rows = b * t * maker.micro_batches as usize;
+        let times = [lift.unwrap_or(1.0), half::lift_of_rows(rows)].map(f32::to_bits);
         let sizes = [&sizes[..], &scores, &masks.unwrap_or_default(), &times].concat();
         let grid = [t.div_ceil(self.rows) as u32, (b * each) as u32, 1];
         let mut rooms = rooms.to_vec();
@@ -120,16 +127,17 @@ impl<'h> Flash<'h> {
     }
 }
 
-/// What an attention in one call multiplies and adds, 0 for other calls: forward Q·Kᵀ and P·V; back those two and three more,
-/// of which Q·Kᵀ and dY·Vᵀ come twice.
+/// What an attention in one call multiplies and adds, 0 for other calls: forward Q·Kᵀ and P·V, by units the first one twice; back
+/// those two and three more, of which Q·Kᵀ and dY·Vᵀ come twice.
 pub(crate) fn flash_products(plan: &Plan, call: &Call) -> f64 {
-    let (products, [t, window, h, g]) = match (call.kernel.name(), &call.sizes[..]) {
-        ("attention", [t, window, h, g, ..]) => (2.0, [t, window, h, g].map(|&n| f64::from(n))),
-        ("attention_back", [t, window, h, g, ..]) => {
-            (7.0, [t, window, h, g].map(|&n| f64::from(n)))
-        }
+    let by_units = call.kernel.pieces().any(|piece| piece.contains("coopMultiplyAdd"));
+    let products = match call.kernel.name() {
+        "attention" if by_units => 3.0,
+        "attention" => 2.0,
+        "attention_back" => 7.0,
         _ => return 0.0,
     };
+    let [t, window, h, g] = [0, 1, 2, 3].map(|i| f64::from(call.sizes[i]));
     let qkv = plan.rooms[call.rooms[0].place()].0 as f64;
     let seen = window * t - window * (window - 1.0) / 2.0; // queries × keys of a head
     2.0 * products * seen * qkv / t * h / (h + 2.0 * g)

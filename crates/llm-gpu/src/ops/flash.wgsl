@@ -15,6 +15,8 @@ struct Sizes {
 const THREADS: u32 = 64u;
 const ROWS: u32 = THREADS / S; // of a workgroup
 const E: u32 = D4 / S; // of a row, in fours
+const BLOCKS: u32 = (ROWS + 31u) / 32u; // of masks, of a workgroup's keys
+const MASKS: u32 = TILE * BLOCKS;
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> qkv: array<vec4<f32>>; // [B, T, (H + 2G)·D]
 @group(0) @binding(2) var<storage, read_write> y: array<vec4<f32>>; // [B, T, H·D]
@@ -209,7 +211,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, t: u32) {
                 }
             }
             workgroupBarrier();
-            take_masks((b * p.heads + h) * p.t + i_0, j_0, t);
+            take_masks((b * p.heads + h) * p.t + i_0, TILE, j_0, BLOCKS, t);
             for (var r = t; r < TILE; r += THREADS) {
                 let row = (b * p.heads + h) * p.t + i_0 + r;
                 var d = 0.0;
@@ -222,7 +224,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, t: u32) {
                 if !is_one || i_0 + r >= p.t || !sees(i_0 + r, j) { continue; }
                 let both = products(&k, &v, r, t);
                 let weight = exp(score(both.x) - of_row[r].x);
-                let m = mask_in_tile(r, t / S, j);
+                let m = mask_in_tile(r, t / S, j, BLOCKS);
                 var ds = p.scale * weight * (m * both.y - of_row[r].y);
                 if CAPPED { ds *= slope(both.x); }
                 for (var c = 0u; c < E; c++) {

@@ -2,13 +2,12 @@
 // Row r of the batch is query r % T of head r / T.
 @group(0) @binding(4) var<storage, read> drawn: array<u32>; // seed, step, 64 bits each; the batch's first sequence
 @group(0) @binding(6) var<storage, read> drawn_back: array<u32>; // the same
-const BLOCKS: u32 = (ROWS + 31u) / 32u; // of a workgroup's keys
 
 var<private> seed: vec4<u32>;
 var<private> before: u32; // rows of the sequences before the batch
 var<private> block: u32; // whose bits are known, of the row that a thread has
 var<private> dropped: u32;
-var<workgroup> dropped_in_tile: array<u32, TILE * BLOCKS>;
+var<workgroup> dropped_in_tile: array<u32, MASKS>;
 
 fn know(first: u32) {
     before = first * p.heads * p.t;
@@ -41,8 +40,8 @@ fn mask(row: u32, j: u32) -> f32 {
     return factor(dropped, j);
 }
 
-// Of a tile's queries, for the workgroup's keys; j is the number of one in its sequence.
-fn take_masks(row_0: u32, j_0: u32, t: u32) {
-    for (var e = t; e < TILE * BLOCKS; e += THREADS) { dropped_in_tile[e] = drops(row_0 + e / BLOCKS, j_0 / 32u + e % BLOCKS); }
+// Of n rows of queries, for so many blocks of keys from key j_0 on; j is the number of a key in its sequence.
+fn take_masks(row_0: u32, n: u32, j_0: u32, blocks: u32, t: u32) {
+    for (var e = t; e < n * blocks; e += THREADS) { dropped_in_tile[e] = drops(row_0 + e / blocks, j_0 / 32u + e % blocks); }
 }
-fn mask_in_tile(r: u32, key: u32, j: u32) -> f32 { return factor(dropped_in_tile[r * BLOCKS + key / 32u], j); }
+fn mask_in_tile(r: u32, key: u32, j: u32, blocks: u32) -> f32 { return factor(dropped_in_tile[r * blocks + key / 32u], j); }

@@ -10,15 +10,19 @@ use llm_core::listing::{Input, Listed};
 pub(super) const BITS: &str = include_str!("f16.wgsl");
 
 /// Whether an op is a linear layer whose products are in f16.
-fn multiplies(made: &Listed) -> bool {
+pub(super) fn multiplies(made: &Listed) -> bool {
     made.op == "linear" && made.number("bits") == Some(Precision::F16.bits() as f64)
 }
 
-/// In f16, what a gradient of a linear layer's result is multiplied by before it is rounded: as a mean over the rows of all
-/// micro-batches it is about as much too small.
+/// What a gradient is multiplied by before it is rounded: as a mean over n rows it is about n times too small.
+pub(super) fn lift_of_rows(n: usize) -> f32 {
+    n.next_power_of_two() as f32
+}
+
+/// In f16, what a gradient of a linear layer's result is multiplied by before it is rounded.
 pub(super) fn lift(maker: &Maker<'_>, made: &Listed) -> Option<f32> {
     let rows = rows_of(&made.shape)[0] * maker.micro_batches as usize;
-    multiplies(made).then_some(rows.next_power_of_two() as f32)
+    multiplies(made).then(|| lift_of_rows(rows))
 }
 
 /// Whether an op's result is stored as f16: none but linear layers read it, whose products are in f16.

@@ -9,6 +9,7 @@ mod cross_entropy;
 mod dropout;
 mod embedding;
 mod flash;
+mod flash_units;
 mod half;
 mod head;
 mod head_shape;

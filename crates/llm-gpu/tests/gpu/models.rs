@@ -322,6 +322,28 @@ fn a_window_qk_norm_and_relu2() {
     agrees("qk", Case::new(modern(19, 36, 2, Mlp::Relu2), attention, 2));
 }
 
+/// Heads whose products are by matrix units too: of every width, with rows that end within a tile and go over several,
+/// groups, a window, a soft cap, dropout, micro-batches.
+#[test]
+fn attention_by_units() {
+    let Some(gpu) = gpu() else { return };
+    if gpu.units().is_none() {
+        return println!("skipped: {} has no matrix units", gpu.name());
+    }
+    for (i, width) in [16, 32, 48, 64, 80, 96, 128].into_iter().enumerate() {
+        let heads = Modern::grouped(2, 1 + i % 2);
+        let heads = if i % 3 == 0 { heads.with_window(41) } else { heads };
+        let heads = if i % 3 == 1 { heads.with_soft_cap(0.4) } else { heads };
+        let dropout = if i % 2 == 0 { 0.3 } else { 0.0 };
+        let config = Config { dropout, ..Config::new(256, 70 + 9 * i, 2 * width, 1) };
+        let case = Case { accum: 1 + (i % 2) as u32, ..Case::new(config, heads, 2) };
+        let mut trainer = case.trainer();
+        trainer.recipe.matmul = Precision::F16;
+        let (off, name) = within(Precision::F16, || gradients_apart(&gpu, &trainer, 2e-3));
+        println!("heads of {width} by units: gradients {off:.1e} ({name})");
+    }
+}
+
 /// Heads with a kernel of their own, and others whose weights are stored.
 #[test]
 fn scores_with_a_soft_cap() {

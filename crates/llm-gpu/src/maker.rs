@@ -74,8 +74,10 @@ pub(crate) struct Maker<'a> {
     pub fixed: Rooms,
     /// B and T.
     pub batch: [usize; 2],
-    /// Micro-batches of a step.
+    /// Micro-batches of a step of this process.
     pub micro_batches: u32,
+    /// Processes that share a step.
+    pub ranks: u32,
     pub on: Capacity,
     /// Whether what is made in a pass over numbers is made again on the way back, not kept.
     pub is_tight: bool,
@@ -185,6 +187,7 @@ impl<'a> Maker<'a> {
             fixed,
             batch: batches.shape,
             micro_batches: 1,
+            ranks: 1,
             on,
             is_tight: false,
             measures: false,
@@ -215,6 +218,11 @@ impl<'a> Maker<'a> {
     /// Into how many pieces scores are cut.
     pub(crate) fn pieces(&self, numbers: usize) -> usize {
         self.on.pieces(numbers)
+    }
+
+    /// Rows of a step: the tokens of all processes' micro-batches.
+    pub(crate) fn rows_of_a_step(&self) -> usize {
+        self.batch.iter().product::<usize>() * (self.micro_batches * self.ranks) as usize
     }
 
     /// The list that is planned.

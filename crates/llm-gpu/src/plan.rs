@@ -10,7 +10,7 @@ pub struct Kernel {
     pub entry: &'static str,
     /// Pieces of the text, one behind the other.
     pub text: &'static [&'static str],
-    /// Pieces behind those: how a product's operands are read, how an attention's gradient is stored.
+    /// Pieces behind those: how a product's operands are read, how a norm, an activation or an attention's gradient is stored.
     pub kinds: &'static [&'static str],
     /// Pieces behind those: what becomes of each number of a product, of each weight of an attention.
     pub end: &'static [&'static str],

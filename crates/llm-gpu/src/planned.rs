@@ -90,11 +90,22 @@ impl Planned {
         optimizer: &dyn Optimizer,
         micro_batches: u32,
     ) -> Result<Planned> {
+        Planned::shared(on, list, parameters, optimizer, [micro_batches, 1])
+    }
+
+    /// [`Planned::by`] for one of several processes.
+    fn shared(
+        on: Capacity,
+        list: &[Listed],
+        parameters: &[(String, &Tensor)],
+        optimizer: &dyn Optimizer,
+        [micro_batches, ranks]: [u32; 2],
+    ) -> Result<Planned> {
         let rule = Rule::of(optimizer)?;
         let layout = Layout::new(parameters, &rule, list, on.array)?;
         let micro_batches = micro_batches.max(1);
         let made = |is_tight| -> Result<_> {
-            let made = plan(list, &layout, &rule, micro_batches, on, is_tight)?;
+            let made = plan(list, &layout, &rule, [micro_batches, ranks], on, is_tight)?;
             Ok((made.0.buffers(), made))
         };
         let mut all = made(false)?;
@@ -102,7 +113,7 @@ impl Planned {
             all = made(true)?;
         }
         let (buffers, (plan, rooms, batches)) = all;
-        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule, on, ranks: 1 })
+        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule, on, ranks })
     }
 
     /// The plan of a run, from the [`listed`](crate::listed) forward of its next step.
@@ -121,7 +132,7 @@ impl Planned {
         let Trainer { model, optimizer, recipe, .. } = trainer;
         let parameters: Vec<_> = model.parameters().collect();
         let each = recipe.accum / ranks.max(1);
-        Ok(Planned { ranks, ..Planned::by(on, list, &parameters, optimizer.as_ref(), each)? })
+        Planned::shared(on, list, &parameters, optimizer.as_ref(), [each, ranks])
     }
 
     /// Micro-batches of all ranks together.

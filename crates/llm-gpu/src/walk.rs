@@ -16,19 +16,19 @@ use llm_core::message;
 /// The most workgroups along an axis of a grid.
 const GRID: u32 = 65_535;
 
-/// The plan of a step of `micro_batches` whose loss is the last of `list`, and what it was
+/// The plan of a step of `micro_batches`, of each of `ranks` processes, whose loss is the last of `list`, and what it was
 /// made for. A tight one keeps less and computes more.
 pub(crate) fn plan(
     list: &[Listed],
     layout: &Layout,
     rule: &Rule,
-    micro_batches: u32,
+    [micro_batches, ranks]: [u32; 2],
     on: Capacity,
     is_tight: bool,
 ) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
     let mut maker = Maker::new(layout, batches, rule.slots, micro_batches, on);
-    maker.is_tight = is_tight;
+    (maker.is_tight, maker.ranks) = (is_tight, ranks);
     maker.follow(list);
     gradient(&mut maker, list)?;
     maker.plan.end(Part::Gradient);

@@ -89,8 +89,7 @@ impl<'h> Flash<'h> {
         let masks = made.fact("masks").map(|_| dropout::decided_by(made)).transpose()?;
         let sizes = [t, window, h, g].map(|n| n as u32);
         let scores = [scale, soft_cap.unwrap_or(0.0)].map(f32::to_bits);
-        let rows = b * t * maker.micro_batches as usize;
-        let times = [lift.unwrap_or(1.0), half::lift_of_rows(rows)].map(f32::to_bits);
+        let times = [lift.unwrap_or(1.0), half::lift(maker)].map(f32::to_bits);
         let sizes = [&sizes[..], &scores, &masks.unwrap_or_default(), &times].concat();
         let grid = [t.div_ceil(self.rows) as u32, (b * each) as u32, 1];
         let mut rooms = rooms.to_vec();
@@ -125,6 +124,16 @@ impl<'h> Flash<'h> {
         m.share(made, 0, dqkv);
         Ok(())
     }
+}
+
+/// Every kernel for matrix units, of every device's.
+#[cfg(all(test, feature = "native"))]
+pub(super) fn by_units() -> impl Iterator<Item = Kernel> {
+    let ends = [WHOLE, DROPPED].into_iter().flat_map(|end| STORED.map(|kinds| (kinds, end)));
+    let all = move |text| {
+        ends.clone().map(move |(kinds, end)| Kernel { kinds, end, ..Kernel::new("backward", text) })
+    };
+    flash_units::texts().flat_map(all)
 }
 
 /// What an attention in one call multiplies and adds, 0 for other calls: forward Q·Kᵀ and P·V, by units the first one twice; back

@@ -44,6 +44,12 @@ const TEXTS: &[(Units, &[(usize, Capped)])] = texts! {
     ("unit_8.wgsl", 8, 64);
 };
 
+/// Every text.
+#[cfg(all(test, feature = "native"))]
+pub(super) fn texts() -> impl Iterator<Item = &'static [&'static str]> {
+    TEXTS.iter().flat_map(|(_, widths)| widths.iter().flat_map(|(_, texts)| *texts))
+}
+
 /// Rows of a workgroup.
 pub(super) const ROWS: usize = 64;
 

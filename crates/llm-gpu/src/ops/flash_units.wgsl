@@ -1,7 +1,9 @@
 // Attention's one call, and the one back, with the matrix units of a device: as in flash.wgsl, but q, k, v, P, dy and dS are rounded to
 // f16 before they are multiplied; sums and all else are f32. A workgroup has 64 queries, or 64 keys on the way back, a quarter
 // of them a subgroup's; 32 of the others pass by. Units do not show which number is where, so that rows of sums cannot be
-// scaled in them: forward goes through the keys twice, for lse and then for y.
+// scaled in them: forward goes through the keys twice, for lse and then for y. Weights and dS, which are small where there are many
+// keys, are multiplied by 2⁸ before they are rounded, dy by `lift`. δ is that of the rounded dy, so that rows of dS add up to 0,
+// and scores are made of the numbers of forward.
 // In front of this text stand UNIT, SUBGROUP, the types of a unit, D, a head's width, and CAPPED; behind it what stands behind
 // flash.wgsl.
 // Reference: Dao et al., "FlashAttention".
@@ -22,6 +24,7 @@ const D4: u32 = D / 4u;
 const LINE: u32 = D + 8u; // neighbours in other banks
 const W_LINE: u32 = OTHERS + 8u;
 const EACH: u32 = ROWS * OTHERS / THREADS;
+const MORE: f32 = 256.0; // before weights and dS are rounded
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> qkv: array<vec4<f32>>; // [B, T, (H + 2G)·D]
 @group(0) @binding(2) var<storage, read_write> y: array<vec4<f32>>; // [B, T, H·D]
@@ -72,8 +75,11 @@ fn know_rows(b: u32, from_i: u32, h: u32, n: u32, t: u32) {
         let i = from_i + r;
         if i >= p.t { continue; }
         var d = 0.0;
-        for (var c = 0u; c < D4; c++) { d += dot(dy[y_at(b, i, h) + c], known_y[y_at(b, i, h) + c]); }
-        of_row[r] = vec2(known_lse[(b * p.heads + h) * p.t + i], p.lift * d);
+        for (var c = 0u; c < D4; c++) {
+            let rounded = vec4<f32>(vec4<f16>(p.lift * dy[y_at(b, i, h) + c]));
+            d += dot(rounded, known_y[y_at(b, i, h) + c]);
+        }
+        of_row[r] = vec2(known_lse[(b * p.heads + h) * p.t + i], d);
     }
 }
 
@@ -197,7 +203,7 @@ fn forward(
             let j = j_0 + e % OTHERS;
             var v = 0.0;
             if sees(i_0 + r, j) { v = exp(score(s[e]) - of_row[r].x) * mask_in_tile(r, 0u, j, 1u); }
-            w[r * W_LINE + e % OTHERS] = f16(v);
+            w[r * W_LINE + e % OTHERS] = f16(MORE * v);
         }
         workgroupBarrier();
         add_up(&sums, OTHERS, quarter);
@@ -206,7 +212,7 @@ fn forward(
         give(&sums, piece, quarter);
         for (var e = 4u * t; e < ROWS * OTHERS; e += 4u * THREADS) {
             let column = piece * OTHERS + e % OTHERS;
-            if column < D && i_0 + e / OTHERS < p.t { y[y_at(b, i_0 + e / OTHERS, h) + column / 4u] = four_of_s(e); }
+            if column < D && i_0 + e / OTHERS < p.t { y[y_at(b, i_0 + e / OTHERS, h) + column / 4u] = four_of_s(e) / MORE; }
         }
     }
 }
@@ -275,14 +281,14 @@ fn back_to_queries(b: u32, h: u32, i_0: u32, quarter: u32, t: u32) {
             let e = t + n * THREADS;
             let r = e / OTHERS;
             let of_p = mask_in_tile(r, 0u, j_0 + e % OTHERS, 1u) * s[e];
-            w[r * W_LINE + e % OTHERS] = f16(select(0.0, weights[n] * (of_p - of_row[r].y), weights[n] != 0.0));
+            w[r * W_LINE + e % OTHERS] = f16(select(0.0, MORE * weights[n] * (of_p - of_row[r].y), weights[n] != 0.0));
         }
         workgroupBarrier();
         add_up(&sums, 0u, quarter);
     }
     for (var piece = 0u; piece < (D + 31u) / 32u; piece++) {
         give(&sums, piece, quarter);
-        put_back(b, i_0, h, piece, p.scale / p.lift, t);
+        put_back(b, i_0, h, piece, p.scale / (MORE * p.lift), t);
     }
 }
 
@@ -294,7 +300,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, quarter: u32, t: u32) {
     var dk: array<array<Sums, DU>, R>;
     var dv: array<array<Sums, DU>, R>;
     var weights: array<f32, EACH>;
-    take(b, j_0, p.heads + g, ROWS, 0u, p.scale, t);
+    take(b, j_0, p.heads + g, ROWS, 0u, 1.0, t);
     workgroupBarrier();
     take_own(&k, quarter);
     clear(&dk);
@@ -307,7 +313,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, quarter: u32, t: u32) {
         let h = g * (p.heads / p.groups) + head;
         for (var i_0 = j_0; i_0 < end; i_0 += OTHERS) {
             workgroupBarrier();
-            take(b, i_0, h, OTHERS, 0u, 1.0, t);
+            take(b, i_0, h, OTHERS, 0u, p.scale, t);
             take_dy(b, i_0, h, OTHERS, OTHERS, t);
             know_rows(b, i_0, h, OTHERS, t);
             take_masks((b * p.heads + h) * p.t + i_0, OTHERS, j_0, 2u, t);
@@ -321,7 +327,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, quarter: u32, t: u32) {
                 var weight = 0.0;
                 if sees(i_0 + c, j_0 + r) { weight = exp(score(s[e]) - of_row[c].x); }
                 weights[n] = weight * slope(s[e]);
-                w[r * W_LINE + c] = f16(weight * mask_in_tile(c, r, j_0 + r, 2u));
+                w[r * W_LINE + c] = f16(MORE * weight * mask_in_tile(c, r, j_0 + r, 2u));
             }
             workgroupBarrier();
             add_up(&dv, OTHERS, quarter);
@@ -332,7 +338,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, quarter: u32, t: u32) {
                 let c = e % OTHERS;
                 let r = e / OTHERS;
                 let of_p = mask_in_tile(c, r, j_0 + r, 2u) * s[e];
-                w[r * W_LINE + c] = f16(select(0.0, weights[n] * (of_p - of_row[c].y), weights[n] != 0.0));
+                w[r * W_LINE + c] = f16(select(0.0, MORE * weights[n] * (of_p - of_row[c].y), weights[n] != 0.0));
             }
             workgroupBarrier();
             add_up(&dk, 0u, quarter);
@@ -340,8 +346,8 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, quarter: u32, t: u32) {
     }
     for (var piece = 0u; piece < (D + 31u) / 32u; piece++) {
         give(&dk, piece, quarter);
-        put_back(b, j_0, p.heads + g, piece, p.scale / p.lift, t);
+        put_back(b, j_0, p.heads + g, piece, 1.0 / (MORE * p.lift), t);
         give(&dv, piece, quarter);
-        put_back(b, j_0, p.heads + p.groups + g, piece, 1.0 / p.lift, t);
+        put_back(b, j_0, p.heads + p.groups + g, piece, 1.0 / (MORE * p.lift), t);
     }
 }

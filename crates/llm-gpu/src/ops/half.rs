@@ -14,15 +14,9 @@ pub(super) fn multiplies(made: &Listed) -> bool {
     made.op == "linear" && made.number("bits") == Some(Precision::F16.bits() as f64)
 }
 
-/// What a gradient is multiplied by before it is rounded: as a mean over n rows it is about n times too small.
-pub(super) fn lift_of_rows(n: usize) -> f32 {
-    n.next_power_of_two() as f32
-}
-
-/// In f16, what a gradient of a linear layer's result is multiplied by before it is rounded.
-pub(super) fn lift(maker: &Maker<'_>, made: &Listed) -> Option<f32> {
-    let rows = rows_of(&made.shape)[0] * maker.micro_batches as usize;
-    multiplies(made).then(|| lift_of_rows(rows))
+/// What a gradient is multiplied by before it is rounded: as a mean over the n rows of a step it is about n times too small.
+pub(super) fn lift(maker: &Maker<'_>) -> f32 {
+    maker.rows_of_a_step().next_power_of_two() as f32
 }
 
 /// Whether an op's result is stored as f16: none but linear layers read it, whose products are in f16.
@@ -39,9 +33,8 @@ pub(super) fn is_result(maker: &Maker<'_>, made: &Listed) -> bool {
 /// nothing else uses. Sums of it, for a bias, come with dW.
 pub(super) fn lift_of(maker: &Maker<'_>, made: &Listed, i: usize) -> Result<Option<f32>> {
     let linear = maker.maker_of(made, i).filter(|linear| maker.only_user(linear).is_some());
-    let Some((linear, lift)) = linear.and_then(|of| Some((of, lift(maker, of)?))) else {
-        return Ok(None);
-    };
+    let Some(linear) = linear.filter(|of| multiplies(of)) else { return Ok(None) };
     let sums_come = number(linear, "transposed")? == 0.0 || linear.inputs.len() < 3;
-    Ok(Some(lift).filter(|_| sums_come && rows_of(&linear.shape)[1].is_multiple_of(4)))
+    let fits = sums_come && rows_of(&linear.shape)[1].is_multiple_of(4);
+    Ok(fits.then(|| lift(maker)))
 }

@@ -39,7 +39,7 @@ impl Linear {
         }
         let transposed = number(made, "transposed")? != 0.0;
         let (x, w) = (maker.value(made, 0)?, maker.weight(made, 1)?);
-        let lift = half::lift(maker, made);
+        let lift = half::multiplies(made).then(|| half::lift(maker));
         let bias = (made.inputs.len() > 2).then(|| maker.weight(made, 2)).transpose()?;
         Ok(Linear { rows, i, o, transposed, lift, x, w, bias })
     }

@@ -46,6 +46,7 @@ pub(crate) fn tiles(units: Units) -> Option<&'static Tiles> {
 mod tests {
     use super::{Kernel, TEXTS};
     use crate::device::Gpu;
+    use crate::ops::flash;
     use crate::ops::matmul::{KINDS, PLAIN};
 
     /// A device has units of one size, and runs their kernels in the tests of products; what wgpu says of the
@@ -56,23 +57,19 @@ mod tests {
         if gpu.units().is_none() {
             return println!("skipped: {} has no matrix units", gpu.name());
         }
-        for (units, kernel) in TEXTS.iter().flat_map(|(units, tiles)| {
-            let kinds = move |kernel: &Kernel| {
-                KINDS.iter().flatten().map(|kinds| Kernel { kinds, ..*kernel }).collect::<Vec<_>>()
-            };
-            tiles
-                .iter()
-                .flat_map(move |(_, kernel)| kinds(kernel))
-                .map(move |kernel| (units, kernel))
-        }) {
+        let product = |&(_, kernel): &(usize, Kernel)| {
+            let kinds = KINDS.into_iter().flatten();
+            kinds.map(move |kinds| Kernel { kinds, end: PLAIN, ..kernel })
+        };
+        let products = TEXTS.iter().flat_map(|(_, tiles)| tiles.iter().flat_map(product));
+        for kernel in products.chain(flash::by_units()) {
             let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
-            let source = wgpu::ShaderSource::Wgsl(
-                Kernel { end: PLAIN, ..kernel }.pieces().collect::<String>().into(),
-            );
+            let text: String = kernel.pieces().collect();
+            let source = wgpu::ShaderSource::Wgsl(text.clone().into());
             let desc = wgpu::ShaderModuleDescriptor { label: None, source };
             drop(gpu.device.create_shader_module(desc));
             let said = pollster::block_on(scope.pop());
-            assert!(said.is_none(), "{units:?}: {said:?}");
+            assert!(said.is_none(), "{said:?}: {text}");
         }
     }
 }

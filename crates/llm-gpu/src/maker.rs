@@ -2,7 +2,7 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::{Layout, Spot};
-use crate::plan::{Call, Capacity, Kernel, Plan, Room, Use, elements};
+use crate::plan::{Call, Capacity, Kernel, Plan, Room, Units, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::kernels::ngrams::NgramTable;
 use llm_core::listing::{Input, Listed};
@@ -213,6 +213,11 @@ impl<'a> Maker<'a> {
         let rooms = [rows, all + 1 + rows].map(|n| self.plan.room(n, Use::Kept));
         self.fixed.ngrams.push((table, all, rooms));
         rooms
+    }
+
+    /// Matrix units. A browser has none, and their texts need not be in its core.
+    pub(crate) fn units(&self) -> Option<Units> {
+        self.on.units.filter(|_| !cfg!(target_family = "wasm"))
     }
 
     /// Into how many pieces scores are cut.

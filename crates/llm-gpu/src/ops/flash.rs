@@ -68,7 +68,7 @@ impl<'h> Flash<'h> {
     /// The kernels for these heads, if there are such.
     pub(super) fn of(maker: &Maker<'_>, heads: &'h HeadShape) -> Option<Flash<'h>> {
         let capped = heads.soft_cap.is_some();
-        let units = maker.on.units.filter(|_| maker.any(half::multiplies));
+        let units = maker.units().filter(|_| maker.any(half::multiplies));
         if let Some(text) = units.and_then(|units| flash_units::text(units, heads.d, capped)) {
             return Some(Flash { heads, text, rows: flash_units::ROWS });
         }

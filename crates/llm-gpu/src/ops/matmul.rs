@@ -170,7 +170,7 @@ impl Product {
     }
 
     pub(crate) fn call(self, maker: &mut Maker<'_>) {
-        let units = self.f16.and(maker.on.units).and_then(units::tiles);
+        let units = self.f16.and(maker.units()).and_then(units::tiles);
         self.call_one_of(units.unwrap_or(TILES), units.is_some(), maker);
     }
 

@@ -3,7 +3,7 @@
 use crate::device::{About, Gpu, said};
 use crate::error::{GpuError, Result};
 use crate::ops::units;
-use crate::plan::Units;
+use crate::plan::{Capacity, Units};
 use crate::trusted;
 use pollster::block_on;
 use std::fmt;
@@ -122,6 +122,15 @@ impl Adapter {
         trusted::memory(&self.inner).filter(|_| !self.is_a_processor())
     }
 
+    /// Workgroups that keep it busy, about two for each of its compute units. wgpu does not tell how many there are: cards of their
+    /// own have dozens, what is part of a processor some ten.
+    fn groups(&self) -> usize {
+        match self.info.device_type {
+            DeviceType::IntegratedGpu | DeviceType::Cpu => 24,
+            _ => Capacity::default().groups,
+        }
+    }
+
     /// The matrix units that multiply f16 and add in f32 and have kernels here, the larger ones of two kinds.
     pub fn units(&self) -> Option<Units> {
         use wgpu::CooperativeScalarType::{F16, F32};
@@ -170,6 +179,7 @@ impl Adapter {
             name: self.info.name.clone(),
             is_a_processor: self.is_a_processor(),
             memory: self.memory(),
+            groups: self.groups(),
             units,
         };
         Ok(Gpu::new(device, queue, of))

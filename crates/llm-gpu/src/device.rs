@@ -16,6 +16,7 @@ pub struct Gpu {
     is_a_processor: bool,
     /// Bytes of the adapter's memory, where that is known.
     pub(crate) memory: Option<u64>,
+    groups: usize,
     units: Option<Units>,
     /// Bytes of the largest array that a kernel can be bound to.
     pub(crate) array: u64,
@@ -49,18 +50,30 @@ pub(crate) struct About {
     pub name: String,
     pub is_a_processor: bool,
     pub memory: Option<u64>,
+    /// Workgroups that keep it busy.
+    pub groups: usize,
     pub units: Option<Units>,
 }
 
 impl Gpu {
     /// A device that an adapter gave.
     pub(crate) fn new(device: wgpu::Device, queue: wgpu::Queue, of: About) -> Gpu {
-        let About { described, name, is_a_processor, memory, units } = of;
+        let About { described, name, is_a_processor, memory, groups, units } = of;
         let (label, adapter, failed) = (described.into(), name.into(), Arc::default());
         let limits = device.limits();
         let array = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
-        let gpu =
-            Gpu { device, queue, label, adapter, is_a_processor, memory, units, array, failed };
+        let gpu = Gpu {
+            device,
+            queue,
+            label,
+            adapter,
+            is_a_processor,
+            memory,
+            groups,
+            units,
+            array,
+            failed,
+        };
         gpu.listen();
         gpu
     }
@@ -102,13 +115,14 @@ impl Gpu {
 
     /// What there is room for.
     pub fn capacity(&self) -> Capacity {
-        Capacity { units: self.units, array: self.array, memory: self.memory }
+        let Gpu { units, array, memory, groups, .. } = *self;
+        Capacity { units, array, memory, groups }
     }
 
     /// Takes the device for a smaller one.
     #[doc(hidden)]
     pub fn shrunk(self, array: u64, memory: Option<u64>) -> Gpu {
-        Gpu { array, memory, ..self }
+        Gpu { array, memory, groups: 1, ..self }
     }
 
     /// Whether this is a software renderer on the CPU.

@@ -56,12 +56,14 @@ pub struct Capacity {
     pub array: u64,
     /// Bytes of memory, where that is known.
     pub memory: Option<u64>,
+    /// Workgroups that keep a device busy: a product has as large tiles as leave so many. Its bits do not depend on it.
+    pub groups: usize,
 }
 
-/// The largest arrays that wgpu binds, on memory that is not known.
+/// A card of its own, with the largest arrays that wgpu binds, on memory that is not known.
 impl Default for Capacity {
     fn default() -> Capacity {
-        Capacity { units: None, array: (1 << 31) - 4, memory: None }
+        Capacity { units: None, array: (1 << 31) - 4, memory: None, groups: 128 }
     }
 }
 

@@ -180,7 +180,7 @@ impl Product {
         let z = batch[0] * batch[1];
         let tiles = |tile: usize| [n.div_ceil(tile), m.div_ceil(tile)];
         let [times_a, times_b] = f16.unwrap_or([1.0; 2]);
-        let fits = |tile: usize| tiles(tile).iter().product::<usize>() * z >= 128;
+        let fits = |tile: usize| tiles(tile).iter().product::<usize>() * z >= maker.on.groups;
         let (tile, kernel) =
             all.iter().find(|(tile, _)| fits(*tile)).unwrap_or(&all[all.len() - 1]);
         let kinds = KINDS[a.kind([m, k])][b.kind([k, n])];

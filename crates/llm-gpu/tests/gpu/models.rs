@@ -170,8 +170,8 @@ fn products_in_f16_of_small_gradients() {
     assert!(off < 1e-3, "it is {off:.1e} apart");
 }
 
-/// A device whose arrays hold half of the scores, with memory for less than a step keeps: scores are made in pieces, norms
-/// and activations are made again. Gradients, measurements and bits are as ever.
+/// A device whose arrays hold half of the scores, with memory for less than a step keeps, which one workgroup keeps busy: scores
+/// are made in pieces, norms and activations are made again, products have the largest tiles. Gradients, measurements and bits are as ever.
 #[test]
 fn a_smaller_device_computes_the_same() {
     let Some(gpu) = gpu() else { return };

@@ -17,7 +17,7 @@ const MOST: [(&str, usize); 19] = [
     ("llm-courses", 660),
     ("llm-crew-mpi", 740),
     ("llm-formats", 10_875),
-    ("llm-gpu", 3_920),
+    ("llm-gpu", 3_950),
     ("llm-lens", 2_690),
     ("llm-messages", 710),
     ("llm-python", 2_790),
@@ -35,7 +35,7 @@ const MOST: [(&str, usize); 19] = [
 
 /// The most lines of code of all crates together: what one of them grows by, the others lose, unless
 /// the commit says here why the house is to be larger.
-const ALL: usize = 67_330;
+const ALL: usize = 67_360;
 
 /// Lines by which a limit may exceed what there is; a crate that lost more takes its limit along.
 const SLACK: usize = 50;

@@ -56,7 +56,7 @@ pub struct Capacity {
     pub array: u64,
     /// Bytes of memory, where that is known.
     pub memory: Option<u64>,
-    /// Workgroups that keep a device busy: a product has as large tiles as leave so many. Its bits do not depend on it.
+    /// Workgroups that keep a device busy: a product has the largest tiles of which it has no fewer. Bits do not depend on it.
     pub groups: usize,
 }
 

@@ -29,6 +29,7 @@ macro_rules! texts {
                 "const D4: u32 = ", $d4, "u; const S: u32 = ", $s, "u; const TILE: u32 = ", $tile,
                 "u; const CAPPED: bool = ", $capped, ";\n",
             ),
+            include_str!("flash_heads.wgsl"),
             include_str!("flash.wgsl"),
         ]
     };

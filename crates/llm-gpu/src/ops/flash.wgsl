@@ -4,42 +4,19 @@
 // S threads for a query, or for a key on the way back, each with a part of its row, so that no thread has more than registers hold;
 // tiles of the others pass by. Nothing of [T, T] is stored, and every sum has one writer, in rising order. In front of this text
 // stand D4, a quarter of a head's width, S, TILE and CAPPED: with a soft cap c the score is c·tanh(s_ij/c), and dS_ij has the
-// factor 1 − tanh². Behind it stands how the gradient is stored, and what becomes of weights: with masks m_ij y_i = Σ_j m_ij·P_ij·v_j, and dy_i·v_j has that
-// factor, too.
+// factor 1 − tanh². Behind it stands how the gradient is stored, and what becomes of weights: with masks m_ij
+// y_i = Σ_j m_ij·P_ij·v_j, and dy_i·v_j has that factor, too.
 // Reference: Dao et al., "FlashAttention".
-struct Sizes {
-    t: u32, window: u32, heads: u32, groups: u32, scale: f32, cap: f32,
-    place: u32, threshold: u32, kept: f32, // of masks: see dropout.wgsl
-    times: f32, // what is stored as f16 is multiplied by it
-}
 const THREADS: u32 = 64u;
 const ROWS: u32 = THREADS / S; // of a workgroup
 const E: u32 = D4 / S; // of a row, in fours
 const BLOCKS: u32 = (ROWS + 31u) / 32u; // of masks, of a workgroup's keys
 const MASKS: u32 = TILE * BLOCKS;
-@group(0) @binding(0) var<uniform> p: Sizes;
-@group(0) @binding(1) var<storage, read> qkv: array<vec4<f32>>; // [B, T, (H + 2G)·D]
-@group(0) @binding(2) var<storage, read_write> y: array<vec4<f32>>; // [B, T, H·D]
-@group(0) @binding(3) var<storage, read_write> lse: array<f32>; // [B, H, T]
-@group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> known_lse: array<f32>;
-@group(0) @binding(5) var<storage, read> known_y: array<vec4<f32>>;
-
 var<workgroup> left: array<vec4<f32>, TILE * D4>; // keys, or queries
 var<workgroup> right: array<vec4<f32>, TILE * D4>; // values, or dy
 var<workgroup> of_row: array<vec2<f32>, TILE>; // lse and δ of a query
 // What each thread has of its row's products with a tile's, with one thread for a row none; before it, parts of each δ.
 var<workgroup> parts: array<vec2<f32>, max((min(S - 1u, 1u) * TILE + 1u) * THREADS, TILE * D4)>;
-
-fn sees(i: u32, j: u32) -> bool { return j <= i && j + p.window > i; }
-// Some drivers' tanh of large numbers is none.
-fn in_cap(s: f32) -> f32 { return tanh(clamp(s / p.cap, -10.0, 10.0)); }
-fn score(s: f32) -> f32 { if CAPPED { return p.cap * in_cap(s); } return s; }
-fn slope(s: f32) -> f32 { return 1.0 - in_cap(s) * in_cap(s); }
-fn width() -> u32 { return (p.heads + 2u * p.groups) * D4; }
-// Where q, k or v of a token begins: `part` counts heads from q's first to v's last.
-fn at_of(b: u32, i: u32, part: u32) -> u32 { return (b * p.t + i) * width() + part * D4; }
-fn y_at(b: u32, i: u32, h: u32) -> u32 { return ((b * p.t + i) * p.heads + h) * D4; }
 
 fn with_left(x: ptr<function, array<vec4<f32>, E>>, row: u32, part: u32) -> f32 {
     var s = vec4(0.0);
@@ -113,7 +90,7 @@ fn forward(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_index)
         take_keys(b, g, j_0, t);
         give_product(&q, t);
         for (var r = 0u; r < TILE; r++) {
-            if !is_one || !sees(i, j_0 + r) { continue; }
+            if !sees(i, j_0 + r) { continue; }
             let s = score(product(&q, r, t));
             if s > most {
                 let less = exp(most - s);
@@ -169,11 +146,10 @@ fn back_to_queries(b: u32, h: u32, i_0: u32, t: u32) {
         take_keys(b, g, j_0, t);
         give_products(&q, &of_y, t);
         for (var r = 0u; r < TILE; r++) {
-            if !is_one || !sees(i, j_0 + r) { continue; }
+            if !sees(i, j_0 + r) { continue; }
             let both = products(&q, &of_y, r, t);
             let of_p = mask((b * p.heads + h) * p.t + i, j_0 + r) * both.y;
-            var ds = p.scale * exp(score(both.x) - mine) * (of_p - d);
-            if CAPPED { ds *= slope(both.x); }
+            let ds = p.scale * exp(score(both.x) - mine) * (of_p - d) * slope(both.x);
             for (var c = 0u; c < E; c++) { dq[c] = fma(vec4(ds), left[r * D4 + part * E + c], dq[c]); }
         }
     }
@@ -221,12 +197,11 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, t: u32) {
             workgroupBarrier();
             give_products(&k, &v, t);
             for (var r = 0u; r < TILE; r++) {
-                if !is_one || i_0 + r >= p.t || !sees(i_0 + r, j) { continue; }
+                if !sees(i_0 + r, j) { continue; }
                 let both = products(&k, &v, r, t);
                 let weight = exp(score(both.x) - of_row[r].x);
                 let m = mask_in_tile(r, t / S, j, BLOCKS);
-                var ds = p.scale * weight * (m * both.y - of_row[r].y);
-                if CAPPED { ds *= slope(both.x); }
+                let ds = p.scale * weight * (m * both.y - of_row[r].y) * slope(both.x);
                 for (var c = 0u; c < E; c++) {
                     dk[c] = fma(vec4(ds), left[r * D4 + part * E + c], dk[c]);
                     dv[c] = fma(vec4(m * weight), right[r * D4 + part * E + c], dv[c]);

@@ -28,6 +28,7 @@ macro_rules! texts {
             include_str!($unit),
             concat!("const SUBGROUP: u32 = ", $subgroup, "u; const D: u32 = ", $d, "u; "),
             concat!("const CAPPED: bool = ", $capped, ";\n"),
+            include_str!("flash_heads.wgsl"),
             include_str!("flash_units.wgsl"),
         ]
     };

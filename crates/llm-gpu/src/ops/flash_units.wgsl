@@ -4,15 +4,9 @@
 // scaled in them: forward goes through the keys twice, for lse and then for y. Weights and dS, which are small where there are many
 // keys, are multiplied by 2⁸ before they are rounded, dy by `lift`. δ is that of the rounded dy, so that rows of dS add up to 0,
 // and scores are made of the numbers of forward.
-// In front of this text stand UNIT, SUBGROUP, the types of a unit, D, a head's width, and CAPPED; behind it what stands behind
-// flash.wgsl.
+// In front of this text stand UNIT, SUBGROUP, the types of a unit, D, a head's width, CAPPED, and what it shares with flash.wgsl;
+// behind it what stands behind that.
 // Reference: Dao et al., "FlashAttention".
-struct Sizes {
-    t: u32, window: u32, heads: u32, groups: u32, scale: f32, cap: f32,
-    place: u32, threshold: u32, kept: f32, // of masks: see dropout.wgsl
-    times: f32, // what is stored as f16 is multiplied by it
-    lift: f32, // and dy before it is rounded
-}
 const THREADS: u32 = 4u * SUBGROUP; // where subgroups are smaller there are more, which do the same again
 const ROWS: u32 = 64u; // of a workgroup
 const OTHERS: u32 = 32u; // that pass by
@@ -25,26 +19,11 @@ const LINE: u32 = D + 8u; // neighbours in other banks
 const W_LINE: u32 = OTHERS + 8u;
 const EACH: u32 = ROWS * OTHERS / THREADS;
 const MORE: f32 = 256.0; // before weights and dS are rounded
-@group(0) @binding(0) var<uniform> p: Sizes;
-@group(0) @binding(1) var<storage, read> qkv: array<vec4<f32>>; // [B, T, (H + 2G)·D]
-@group(0) @binding(2) var<storage, read_write> y: array<vec4<f32>>; // [B, T, H·D]
-@group(0) @binding(3) var<storage, read_write> lse: array<f32>; // [B, H, T]
-@group(0) @binding(2) var<storage, read> dy: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read> known_lse: array<f32>;
-@group(0) @binding(5) var<storage, read> known_y: array<vec4<f32>>;
-
 var<workgroup> tile: array<f16, ROWS * LINE>; // the rows, or 32 others and what is multiplied with their weights
 var<workgroup> s: array<f32, ROWS * OTHERS>; // scores, dP, and parts of results on their way out
 var<workgroup> w: array<f16, ROWS * W_LINE>; // weights, or dS
 var<workgroup> of_row: array<vec2<f32>, ROWS>; // greatest score and sum, then lse and δ of a query
 var<workgroup> zeros: array<f32, UNIT * UNIT>;
-
-fn sees(i: u32, j: u32) -> bool { return i < p.t && j <= i && j + p.window > i; }
-fn in_cap(s: f32) -> f32 { return tanh(clamp(s / p.cap, -10.0, 10.0)); }
-fn score(s: f32) -> f32 { if CAPPED { return p.cap * in_cap(s); } return s; }
-fn slope(s: f32) -> f32 { if CAPPED { return 1.0 - in_cap(s) * in_cap(s); } return 1.0; }
-fn at_of(b: u32, i: u32, part: u32) -> u32 { return ((b * p.t + i) * (p.heads + 2u * p.groups) + part) * D4; }
-fn y_at(b: u32, i: u32, h: u32) -> u32 { return ((b * p.t + i) * p.heads + h) * D4; }
 
 fn put_in_tile(row: u32, c: u32, v: vec4<f32>) {
     let four = vec4<f16>(v);
@@ -82,6 +61,11 @@ fn know_rows(b: u32, from_i: u32, h: u32, n: u32, t: u32) {
         of_row[r] = vec2(known_lse[(b * p.heads + h) * p.t + i], d);
     }
 }
+
+// The e-th weight of rows and others, as it is multiplied.
+fn put_weight(e: u32, v: f32) { w[e / OTHERS * W_LINE + e % OTHERS] = f16(MORE * v); }
+// dS; where a weight is 0 it is, whatever stands beside it.
+fn back_to_score(weight: f32, of_p: f32, d: f32) -> f32 { return select(0.0, weight * (of_p - d), weight != 0.0); }
 
 // A subgroup's rows of the tile.
 fn take_own(own: ptr<function, array<array<Left, DU>, R>>, quarter: u32) {
@@ -203,7 +187,7 @@ fn forward(
             let j = j_0 + e % OTHERS;
             var v = 0.0;
             if sees(i_0 + r, j) { v = exp(score(s[e]) - of_row[r].x) * mask_in_tile(r, 0u, j, 1u); }
-            w[r * W_LINE + e % OTHERS] = f16(MORE * v);
+            put_weight(e, v);
         }
         workgroupBarrier();
         add_up(&sums, OTHERS, quarter);
@@ -281,7 +265,7 @@ fn back_to_queries(b: u32, h: u32, i_0: u32, quarter: u32, t: u32) {
             let e = t + n * THREADS;
             let r = e / OTHERS;
             let of_p = mask_in_tile(r, 0u, j_0 + e % OTHERS, 1u) * s[e];
-            w[r * W_LINE + e % OTHERS] = f16(select(0.0, MORE * weights[n] * (of_p - of_row[r].y), weights[n] != 0.0));
+            put_weight(e, back_to_score(weights[n], of_p, of_row[r].y));
         }
         workgroupBarrier();
         add_up(&sums, 0u, quarter);
@@ -327,7 +311,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, quarter: u32, t: u32) {
                 var weight = 0.0;
                 if sees(i_0 + c, j_0 + r) { weight = exp(score(s[e]) - of_row[c].x); }
                 weights[n] = weight * slope(s[e]);
-                w[r * W_LINE + c] = f16(MORE * weight * mask_in_tile(c, r, j_0 + r, 2u));
+                put_weight(e, weight * mask_in_tile(c, r, j_0 + r, 2u));
             }
             workgroupBarrier();
             add_up(&dv, OTHERS, quarter);
@@ -338,7 +322,7 @@ fn back_to_keys(b: u32, g: u32, j_0: u32, quarter: u32, t: u32) {
                 let c = e % OTHERS;
                 let r = e / OTHERS;
                 let of_p = mask_in_tile(c, r, j_0 + r, 2u) * s[e];
-                w[r * W_LINE + c] = f16(select(0.0, MORE * weights[n] * (of_p - of_row[c].y), weights[n] != 0.0));
+                put_weight(e, back_to_score(weights[n], of_p, of_row[c].y));
             }
             workgroupBarrier();
             add_up(&dk, 0u, quarter);
